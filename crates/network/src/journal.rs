@@ -10,8 +10,10 @@
 //!               content  CRC-32C of the content (4)
 //! ```
 //!
-//! Numbers are in big endian. A crash can cut off the last record. The opening removes the rest of such a record. The
-//! first checksum guards the length: without it, a damaged length could look like a cut that hides later records.
+//! Numbers are in big endian. A crash can cut off the last record, or leave zeros in place of its end: the length of a
+//! file can grow before its bytes are on disk. The opening removes such a record. Its append had not returned, so no vote
+//! depends on it. The first checksum guards the length: without it, a damaged length could look like a cut that hides
+//! later records.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -207,7 +209,7 @@ fn encode(record: &JournalRecord) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Empty,
-    /// The beginning of a record that a crash has cut off.
+    /// The beginning of a record that a crash has cut off, and zeros.
     Cut,
     Damaged,
 }
@@ -232,17 +234,20 @@ fn read_one(bytes: &[u8]) -> Result<(JournalRecord, &[u8]), Rest> {
     if bytes.is_empty() {
         return Err(Rest::Empty);
     }
-    // The length of a file can grow before its bytes are on disk, so a rest of zeros is cut off too.
     let (fields, rest) = bytes.split_at_checked(FIELDS).ok_or(Rest::Cut)?;
     let (crc, rest) = rest.split_first_chunk::<4>().ok_or(Rest::Cut)?;
     if crc32c::crc32c(fields) != u32::from_be_bytes(*crc) {
-        return Err(if bytes.iter().all(|byte| *byte == 0) { Rest::Cut } else { Rest::Damaged });
+        // A whole record does not end in zeros: the checksum of an entry or a certificate is not zero.
+        let is_unwritten = crc[3] == 0 && rest.iter().all(|byte| *byte == 0);
+        return Err(if is_unwritten { Rest::Cut } else { Rest::Damaged });
     }
     let (len, kind, height, id) = fields_of(fields).ok_or(Rest::Damaged)?;
     let (content, rest) = rest.split_at_checked(len).ok_or(Rest::Cut)?;
     let (crc, rest) = rest.split_first_chunk::<4>().ok_or(Rest::Cut)?;
     if crc32c::crc32c(content) != u32::from_be_bytes(*crc) {
-        return Err(Rest::Damaged);
+        // The true header proves that no other record begins in these bytes.
+        let is_unwritten = rest.is_empty() && *crc == [0; 4];
+        return Err(if is_unwritten { Rest::Cut } else { Rest::Damaged });
     }
     Ok((JournalRecord { kind, height, id, content: content.into() }, rest))
 }
@@ -426,6 +431,32 @@ mod tests {
         let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
         assert_eq!(read, records());
         assert_eq!(fs::metadata(&path).unwrap().len(), len as u64);
+    }
+
+    /// A loss of power can leave zeros in place of the end of the last record, from any block of the disk on.
+    #[test]
+    fn last_record_that_ends_in_zeros_is_cut() {
+        let (directory, path) = filled();
+        let whole = fs::read(&path).unwrap();
+        let [.., last] = &records()[..] else { unreachable!() };
+        let start = whole.len() - encode(last).len();
+        for from in (start..start + FRAME).chain((start..whole.len() - 4).step_by(101)).chain([whole.len() - 4]) {
+            let mut bytes = whole.clone();
+            bytes[from..].fill(0);
+            fs::write(&path, &bytes).unwrap();
+            let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+            assert_eq!(read, records()[..2], "{from}");
+            assert_eq!(fs::read(&path).unwrap(), whole[..start], "{from}");
+        }
+        // A flush made the records before another one durable.
+        let first = HEAD + encode(&records()[0]).len();
+        for from in [HEAD, HEAD + FIELDS, HEAD + FIELDS + 4, first - 4] {
+            let mut bytes = whole.clone();
+            bytes[from..first].fill(0);
+            fs::write(&path, &bytes).unwrap();
+            let error = Journal::open(directory.path(), NETWORK).unwrap_err();
+            assert!(matches!(error, JournalError::Damaged { offset, .. } if offset == HEAD as u64), "{from}: {error}");
+        }
     }
 
     #[test]
