@@ -16,10 +16,11 @@
 //!
 //! - An incomplete last entry. The engine writes an entry in four parts, so a process can end between them. A vote is
 //!   sent after the flush of its entry, so no vote of an incomplete entry was sent.
-//! - Zeros after the last flushed entry: the length of a file can grow before its bytes are on disk.
+//! - Zeros after the last flushed entry, or in place of the end of an entry that was not flushed: the length of a file
+//!   can grow before its bytes are on disk.
 //! - Entries of the height before: the engine writes the sequence of the next height, and then removes the entries.
 //!
-//! A complete entry with a false checksum is damage, also at the end of the log. After a loss of power, some file
+//! Any other complete entry with a false checksum is damage, also at the end of the log. After a loss of power, some file
 //! systems can leave such an entry without a flush. The log has no sign of the flush, and a false guess means two
 //! different votes.
 
@@ -44,6 +45,8 @@ const FRAME: usize = 1 + 8 + 4;
 const LEAST: usize = 1 + 1 + 8;
 /// Largest data. The largest entry is the certificate of 64 prevotes, with less than 10 KiB.
 const MOST: usize = 64 * 1024;
+/// Zeros at the end of an entry that was not flushed.
+const UNWRITTEN: usize = 8;
 /// What the operator does after damage.
 const REMEDY: &str = "the member does not know its votes, so start it with its keys in a new data directory, as after the loss of the old one";
 
@@ -164,7 +167,10 @@ fn read_one(bytes: &[u8]) -> Result<(Input<Ctx>, &[u8]), Rest> {
         return Err(if is_cut { Rest::Cut } else { Rest::Damaged("the length of an entry") });
     };
     if crc32fast::hash(data) != u32::from_be_bytes([*crc1, *crc2, *crc3, *crc4]) {
-        return Err(Rest::Damaged("an entry with its checksum"));
+        // A flushed entry with a vote ends in a signature, or in an id and a byte, and never in 8 zeros. Only the timeout
+        // of round 0 ends like this. A vote after it would be an entry of its own.
+        let is_unwritten = data.iter().rev().take(UNWRITTEN).chain(after).all(|byte| *byte == 0);
+        return Err(if is_unwritten { Rest::Cut } else { Rest::Damaged("an entry with its checksum") });
     }
     let entry = decode_entry(&EngineCodec, data).map_err(|_| Rest::Damaged("an entry of the engine"))?;
     Ok((entry, after))
@@ -330,10 +336,32 @@ mod tests {
         let mut changed = bytes.clone();
         changed[ends[1]..ends[2]].fill(0);
         assert!(error(&changed).starts_with("expected the length of an entry at byte "));
-        // Zeros in place of the end of an entry: a flushed entry is never like this.
-        let mut changed = bytes;
-        changed[ends[3] + FRAME + 20..].fill(0);
+        // Zeros in place of the end of an entry that is followed by another one.
+        let mut changed = bytes.clone();
+        changed[ends[2] - 20..ends[2]].fill(0);
         assert!(error(&changed).starts_with("expected an entry with its checksum at byte "));
+        // Fewer zeros than a loss of power leaves.
+        let mut changed = bytes;
+        let len = changed.len();
+        changed[len - 7..].fill(0);
+        assert!(error(&changed).starts_with("expected an entry with its checksum at byte "));
+    }
+
+    /// A loss of power can leave zeros in place of the end of the last entry, and after it.
+    #[test]
+    fn last_entry_that_ends_in_zeros_is_removed() {
+        for last in [value(5), vote(5, 1), timeout()] {
+            let (bytes, ends) = log(5, vec![value(5), vote(5, 0), last]);
+            let first_zeros = ends[2]..ends[3] - 8;
+            for (from, grown) in first_zeros.flat_map(|from| [(from, 0), (from, 500)]) {
+                let mut changed = bytes.clone();
+                changed[from..].fill(0);
+                // The zeros are those of the entry: it is whole.
+                let end = if changed == bytes { ends[3] } else { ends[2] };
+                changed.resize(bytes.len() + grown, 0);
+                assert_eq!(check(&changed, false).unwrap(), bytes[..end], "{from}");
+            }
+        }
     }
 
     #[test]
