@@ -23,6 +23,9 @@
 //! Any other complete entry with a false checksum is damage, also at the end of the log. After a loss of power, some file
 //! systems can leave such an entry without a flush. The log has no sign of the flush, and a false guess means two
 //! different votes.
+//!
+//! Damage in the log of a decided height is no error, because the votes of that height no longer matter. A whole entry
+//! before the damage must prove that the header has the true height.
 
 use std::{
     fs::OpenOptions,
@@ -145,6 +148,8 @@ fn whole(path: &Path, bytes: &[u8], next: Height) -> Result<usize, LogError> {
             // The entries are those of the height before.
             Err(Rest::Cut) if of.is_some_and(|at| at != height) => return Ok(HEAD),
             Err(Rest::Cut) => return Ok(offset),
+            // The height of the log is decided. The engine removes the entries, durably, before it votes at the next.
+            Err(Rest::Damaged(_)) if height != next.get() && of == Some(height) => return Ok(HEAD),
             Err(Rest::Damaged(expected)) => return Err(damaged(offset, expected)),
         }
     }
@@ -381,6 +386,26 @@ mod tests {
                 format!("expected the votes at height 5, the next one of the chain, got those at height {height}; ");
             assert!(error(&bytes).starts_with(&expected), "{}", error(&bytes));
         }
+    }
+
+    /// The votes at a decided height no longer matter. The first entry proves that the header is not damaged.
+    #[test]
+    fn damage_in_the_log_of_a_decided_height_is_removed() {
+        let (bytes, ends) = log(4, vec![value(4), vote(4, 0), timeout(), vote(4, 1)]);
+        for at in HEAD..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            if at < ends[1] {
+                assert!(check(&changed, false).is_err(), "{at}");
+            } else {
+                assert_eq!(check(&changed, false).unwrap(), bytes[..HEAD], "{at}");
+            }
+        }
+        // A damaged header makes the log look like one of the height before.
+        let (mut bytes, ends) = filled();
+        bytes[HEAD - 1] ^= 1;
+        bytes[ends[3] + FRAME] ^= 1;
+        assert!(error(&bytes).starts_with("expected an entry of the height in the header at byte 12, "));
     }
 
     #[test]
