@@ -16,7 +16,7 @@ const NAME: &str = "first-start";
 /// The first start of a member that does not know whether it has voted before.
 #[derive(Debug)]
 pub(crate) struct FirstStart {
-    path: PathBuf,
+    directory: PathBuf,
     /// The time of the start.
     pub(crate) at: Timestamp,
 }
@@ -24,8 +24,7 @@ pub(crate) struct FirstStart {
 impl FirstStart {
     /// Reads the file. Returns `None` if the directory has none.
     pub(crate) fn open(directory: &Path) -> io::Result<Option<Self>> {
-        let path = directory.join(NAME);
-        let text = match fs::read_to_string(&path) {
+        let text = match fs::read_to_string(directory.join(NAME)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -35,24 +34,25 @@ impl FirstStart {
             let reason = format!("{NAME}: expected a time in microseconds and a line feed, got {text:?}");
             io::Error::new(io::ErrorKind::InvalidData, reason)
         })?;
-        Ok(Some(Self { path, at }))
+        Ok(Some(Self { directory: directory.to_owned(), at }))
     }
 
     /// Writes the file durably, in place of an existing one.
     pub(crate) fn create(directory: &Path, at: Timestamp) -> io::Result<Self> {
-        let path = directory.join(NAME);
         let draft = directory.join(format!("{NAME}.new"));
         let mut file = File::create(&draft)?;
         file.write_all(format!("{}\n", at.get()).as_bytes())?;
         file.sync_all()?;
-        fs::rename(&draft, &path)?;
+        fs::rename(&draft, directory.join(NAME))?;
         File::open(directory)?.sync_all()?;
-        Ok(Self { path, at })
+        Ok(Self { directory: directory.to_owned(), at })
     }
 
-    /// Removes the file. If a crash undoes this, the next start removes the file again.
+    /// Removes the file durably. If a crash undid this, the member could wait again: after the second block, the rule
+    /// requires a newer block than after the first.
     pub(crate) fn remove(&self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+        fs::remove_file(self.directory.join(NAME))?;
+        File::open(&self.directory)?.sync_all()
     }
 }
 
