@@ -139,7 +139,7 @@ impl Shared {
             validity: Validity::Valid,
         };
         let parts = divide(&header, &signature, &entry.bytes);
-        let known = Known { value: proposed, bytes: Arc::clone(&entry.bytes), header: Some((header, signature)) };
+        let known = Known { value: proposed, bytes: Arc::clone(&entry.bytes), header: Some(header) };
         self.table.lock().add(known);
         drop(reply.send(LocallyProposedValue::new(height, Round::new(round), value)));
         self.publish_all(parts);
@@ -233,7 +233,7 @@ impl Shared {
                 return tracing::info!(%height, round, error = &reason as &dyn std::error::Error, "no verdict on the proposal");
             }
         };
-        let Open { complete: Complete { header, signature, bytes, .. }, place, reply } = open;
+        let Open { complete: Complete { header, bytes, .. }, place, reply } = open;
         drop(place);
         let proposer = u16::try_from(proposer(self.committee.len(), height, round)).unwrap_or_default();
         let value = ProposedValue {
@@ -244,7 +244,7 @@ impl Shared {
             value: ValueId(header.id),
             validity,
         };
-        self.table.lock().add(Known { value: value.clone(), bytes, header: Some((header, signature)) });
+        self.table.lock().add(Known { value: value.clone(), bytes, header: Some(header) });
         match reply {
             Some(reply) => drop(reply.send(value)),
             None => self.deliver(value),

@@ -109,7 +109,6 @@ pub(crate) struct Complete {
     /// The member that sent all parts: the proposer, or another member.
     pub(crate) publisher: usize,
     pub(crate) header: EntryHeader,
-    pub(crate) signature: EngineSignature,
     pub(crate) bytes: Arc<[u8]>,
 }
 
@@ -158,8 +157,7 @@ impl Assembler {
         if !self.entries.contains_key(&key) {
             self.verify(&key.1, &signature, proposer)?;
             self.make_room(publisher, key.1.height);
-            let incomplete = Incomplete { signature: signature.clone(), parts: BTreeMap::new() };
-            self.entries.insert(key.clone(), incomplete);
+            self.entries.insert(key.clone(), Incomplete { signature: signature.clone(), parts: BTreeMap::new() });
         }
         let Some(incomplete) = self.entries.get_mut(&key) else { return Ok(None) };
         if incomplete.signature != signature {
@@ -173,7 +171,7 @@ impl Assembler {
         let bytes: Vec<u8> = incomplete.parts.values().flatten().copied().collect();
         self.entries.remove(&key);
         let (publisher, header) = key;
-        Ok(Some(Complete { publisher, header, signature, bytes: bytes.into() }))
+        Ok(Some(Complete { publisher, header, bytes: bytes.into() }))
     }
 
     /// Drops the entry of the lowest round if a publisher has too many incomplete entries at a height. An honest

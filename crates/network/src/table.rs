@@ -11,7 +11,7 @@ use silica_council::Height;
 use crate::{
     context::Ctx,
     part::{Complete, EntryHeader},
-    types::{EngineHeight, EngineSignature, ValueId},
+    types::{EngineHeight, ValueId},
 };
 
 /// Largest number of entries of a height.
@@ -26,8 +26,8 @@ const EARLY: usize = 2;
 pub(crate) struct Known {
     pub(crate) value: ProposedValue<Ctx>,
     pub(crate) bytes: Arc<[u8]>,
-    /// The header of its proposer, with which the entry is sent again; `None` if it came from value sync.
-    pub(crate) header: Option<(EntryHeader, EngineSignature)>,
+    /// The header of its proposer; `None` if it came from value sync.
+    pub(crate) header: Option<EntryHeader>,
 }
 
 /// The entries of the current heights.
@@ -76,8 +76,7 @@ impl Table {
     /// Returns whether the round of an entry has too many entries.
     pub(crate) fn is_full(&self, header: &EntryHeader) -> bool {
         let others = self.known.values().filter_map(|known| known.header.as_ref());
-        let same =
-            others.filter(|(it, _)| it.height == header.height && it.round == header.round && it.id != header.id);
+        let same = others.filter(|it| it.height == header.height && it.round == header.round && it.id != header.id);
         same.count() >= OF_ROUND
     }
 
@@ -99,7 +98,7 @@ impl Table {
                 self.known.remove(&oldest);
             }
         }
-        self.judged.extend(known.header.iter().map(|(header, _)| header.clone()));
+        self.judged.extend(known.header.clone());
         self.known.insert(key, known);
     }
 
@@ -138,14 +137,14 @@ mod tests {
     use arc_malachitebft_app::types::core::Round;
 
     use super::*;
-    use crate::types::{EngineSignature, MemberIndex};
+    use crate::types::MemberIndex;
 
     fn header(height: u64, round: u32, id: u8) -> EntryHeader {
         EntryHeader { height, round, valid_round: None, id: [id; 32], len: 0 }
     }
 
     fn complete(publisher: usize, height: u64, round: u32, id: u8) -> Complete {
-        Complete { publisher, header: header(height, round, id), signature: EngineSignature([0; 64]), bytes: [].into() }
+        Complete { publisher, header: header(height, round, id), bytes: [].into() }
     }
 
     fn known(height: u64, round: u32, id: u8, validity: Validity) -> Known {
@@ -157,8 +156,7 @@ mod tests {
             value: ValueId([id; 32]),
             validity,
         };
-        let Complete { header, signature, bytes, .. } = complete(0, height, round, id);
-        Known { value, bytes, header: Some((header, signature)) }
+        Known { value, bytes: [].into(), header: Some(header(height, round, id)) }
     }
 
     fn has(table: &Table, id: u8) -> bool {
@@ -223,9 +221,7 @@ mod tests {
             assert_eq!(table.verdict(&other), None, "{other:?}");
         }
         // Two headers take turns.
-        let mut again = known(5, 1, 1, Validity::Valid);
-        again.header = again.header.map(|(_, signature)| (repeated.clone(), signature));
-        table.add(again);
+        table.add(Known { header: Some(repeated.clone()), ..known(5, 1, 1, Validity::Valid) });
         assert_eq!([&header(5, 0, 1), &repeated].map(|it| table.verdict(it)), [Some(Validity::Valid); 2]);
         // An entry that made room is judged again, and so is an entry of the journal.
         for round in 2..18 {
