@@ -14,7 +14,7 @@ use ractor::RpcReplyPort;
 use silica_chain::consensus::Application;
 use silica_council::{
     BlockTiming, CoSignMessage, Council, Decided, Effect, Entry, EntryId, Height, InvalidEntry, ProposalError,
-    Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
+    Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes,
 };
 use silica_protocol::Timestamp;
 use tokio::{sync::watch, time::sleep};
@@ -44,7 +44,7 @@ const STEP: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) complete: Complete,
-    /// The place of the publisher; `None` for an entry that was early, whose number has a bound of its own.
+    /// The place of the proposer; `None` for an entry that was early, whose number has a bound of its own.
     pub(crate) place: Option<Place>,
     /// `None` if the engine gets the verdict as a message of its own.
     pub(crate) reply: Option<RpcReplyPort<ProposedValue<Ctx>>>,
@@ -214,10 +214,10 @@ impl Shared {
                     return self.count_dropped();
                 }
                 // The table bounds the entries that wait, and drops those of lower heights.
-                let (publisher, header) = (open.complete.publisher, header.clone());
+                let header = header.clone();
                 self.table.lock().add_early(open.complete);
                 return self.run_later(wait, move |shared, council, application| {
-                    let due = shared.table.lock().take_early(publisher, &header);
+                    let due = shared.table.lock().take_early(&header);
                     if let Some(complete) = due {
                         shared.judge_now(Open { complete, place: None, reply: None }, council, application);
                     }
@@ -233,9 +233,9 @@ impl Shared {
                 return tracing::info!(%height, round, error = &reason as &dyn std::error::Error, "no verdict on the proposal");
             }
         };
-        let Open { complete: Complete { header, bytes, .. }, place, reply } = open;
+        let Open { complete: Complete { proposer, header, bytes }, place, reply } = open;
         drop(place);
-        let proposer = u16::try_from(proposer(self.committee.len(), height, round)).unwrap_or_default();
+        let proposer = u16::try_from(proposer).unwrap_or_default();
         let value = ProposedValue {
             height: height.into(),
             round: Round::new(round),

@@ -12,7 +12,7 @@ use crate::types::{EngineSignature, MemberIndex};
 /// Bytes of an entry in one message.
 const CHUNK: usize = 128 * 1024;
 
-/// Largest number of incomplete entries from one publisher at a height.
+/// Largest number of incomplete entries from one proposer at a height.
 const INCOMPLETE: usize = 2;
 
 /// Largest seal, in bytes. A seal of a body with one shard and 64 members has less than 1 KiB.
@@ -61,6 +61,12 @@ pub(crate) enum PartError {
     /// A field of the part has an invalid value.
     #[error("part of an entry: {field}: expected {expected}, got {got}")]
     Field { field: &'static str, expected: String, got: String },
+    /// Another member than the proposer of the round sent the part.
+    #[error(
+        "part of an entry at height {height}, round {round}: expected it from member {proposer}, the proposer, got it \
+         from member {publisher}"
+    )]
+    Publisher { height: u64, round: u32, proposer: usize, publisher: usize },
     /// The signature is not that of the proposer of the round.
     #[error(
         "part of an entry at height {height}, round {round}: expected the signature of member {proposer}, got another"
@@ -106,8 +112,8 @@ pub(crate) fn divide(header: &EntryHeader, signature: &EngineSignature, bytes: &
 /// A complete entry of another member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complete {
-    /// The member that sent all parts: the proposer, or another member.
-    pub(crate) publisher: usize,
+    /// The proposer of the round, which sent all parts.
+    pub(crate) proposer: usize,
     pub(crate) header: EntryHeader,
     pub(crate) bytes: Arc<[u8]>,
 }
@@ -118,9 +124,8 @@ pub(crate) struct Assembler {
     network: NetworkId,
     committee: Vec<PublicKey>,
     max_body: usize,
-    /// The incomplete entries by the member that sends their parts, each with the parts that have arrived. The signature
-    /// of a header does not cover the bytes, so a member could spoil an entry that another member sends.
-    entries: BTreeMap<(usize, EntryHeader), Incomplete>,
+    /// The incomplete entries.
+    entries: BTreeMap<EntryHeader, Incomplete>,
 }
 
 #[derive(Debug)]
@@ -136,14 +141,20 @@ impl Assembler {
 
     /// Drops the entries of heights below this one.
     pub(crate) fn forget_below(&mut self, height: u64) {
-        self.entries.retain(|(_, header), _| header.height >= height);
+        self.entries.retain(|header, _| header.height >= height);
     }
 
     /// Adds a part that the member `publisher` sent. Returns the entry if this part completes it. `next` is the next
-    /// height of this member: parts of heights below it and of more than one block after it are dropped.
+    /// height of this member: parts of heights below it and of more than one block after it are dropped. The signature of
+    /// a header does not cover the bytes, so a member could spoil the entry of another. Thus only the parts of the
+    /// proposer are accepted.
     pub(crate) fn add(&mut self, part: EntryPart, publisher: usize, next: u64) -> Result<Option<Complete>, PartError> {
         let EntryPart { header, signature, position, bytes } = part;
         let proposer = self.check(&header, next)?;
+        if publisher != proposer {
+            let (height, round) = (header.height, header.round);
+            return Err(PartError::Publisher { height, round, proposer, publisher });
+        }
         let (parts, got) = (header.parts(), usize::from(position));
         if got >= parts {
             return Err(field("position", format!("below {parts}"), got));
@@ -153,31 +164,29 @@ impl Assembler {
         if bytes.len() != expected {
             return Err(field("bytes", expected.to_string(), bytes.len()));
         }
-        let key = (publisher, header);
-        if !self.entries.contains_key(&key) {
-            self.verify(&key.1, &signature, proposer)?;
-            self.make_room(publisher, key.1.height);
-            self.entries.insert(key.clone(), Incomplete { signature: signature.clone(), parts: BTreeMap::new() });
+        if !self.entries.contains_key(&header) {
+            self.verify(&header, &signature, proposer)?;
+            self.make_room(proposer, header.height);
+            self.entries.insert(header.clone(), Incomplete { signature: signature.clone(), parts: BTreeMap::new() });
         }
-        let Some(incomplete) = self.entries.get_mut(&key) else { return Ok(None) };
+        let Some(incomplete) = self.entries.get_mut(&header) else { return Ok(None) };
         if incomplete.signature != signature {
-            let (height, round) = (key.1.height, key.1.round);
-            return Err(PartError::Signature { height, round, proposer });
+            return Err(PartError::Signature { height: header.height, round: header.round, proposer });
         }
         incomplete.parts.insert(position, bytes);
         if incomplete.parts.len() < parts {
             return Ok(None);
         }
         let bytes: Vec<u8> = incomplete.parts.values().flatten().copied().collect();
-        self.entries.remove(&key);
-        let (publisher, header) = key;
-        Ok(Some(Complete { publisher, header, bytes: bytes.into() }))
+        self.entries.remove(&header);
+        Ok(Some(Complete { proposer, header, bytes: bytes.into() }))
     }
 
-    /// Drops the entry of the lowest round if a publisher has too many incomplete entries at a height. An honest
-    /// publisher has sent a later entry by then.
-    fn make_room(&mut self, publisher: usize, height: u64) {
-        let mut same = self.entries.keys().filter(|(of, header)| *of == publisher && header.height == height);
+    /// Drops the entry of the lowest round if a proposer has too many incomplete entries at a height. An honest proposer
+    /// has sent a later entry by then.
+    fn make_room(&mut self, member: usize, height: u64) {
+        let of = |it: &EntryHeader| Height::new(it.height).map(|at| proposer(self.committee.len(), at, it.round));
+        let mut same = self.entries.keys().filter(|it| it.height == height && of(it) == Some(member));
         let oldest = same.next().cloned();
         if same.count() >= INCOMPLETE.saturating_sub(1)
             && let Some(oldest) = oldest
@@ -256,15 +265,17 @@ mod tests {
     }
 
     #[test]
-    fn publisher_has_two_incomplete_entries_at_a_height() {
+    fn proposer_has_two_incomplete_entries_at_a_height() {
         let mut assembler = assembler();
-        let rounds: Vec<_> = (0..50).map(|round| half(1, round, 1)).collect();
-        assembler.add(rounds[0].clone(), 2, 1).unwrap();
+        // At height 1, member 1 proposes in rounds 0, 4 and so on, and member 2 in round 1.
+        let rounds: Vec<_> = (0..50).map(|turn| half(1, 4 * turn, 1)).collect();
+        let other = half(1, 1, 1);
+        assert_eq!(assembler.add(other.clone(), 2, 1), Ok(None));
         for part in &rounds {
             assert_eq!(assembler.add(part.clone(), 1, 1), Ok(None));
         }
         assert_eq!(assembler.entries.len(), 3);
-        assert!(assembler.add(second(&rounds[0]), 2, 1).unwrap().is_some());
+        assert!(assembler.add(second(&other), 2, 1).unwrap().is_some());
         assert!(assembler.add(second(&rounds[49]), 1, 1).unwrap().is_some());
         assert!(assembler.add(second(&rounds[48]), 1, 1).unwrap().is_some());
         // The entry of an earlier round has made room: this part begins it again.
@@ -272,17 +283,18 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_member_do_not_spoil_those_of_another() {
+    fn parts_from_another_member_than_the_proposer_are_rejected() {
         let mut assembler = assembler();
         let first = half(1, 0, 1);
-        let spoiled = |part: EntryPart| EntryPart { bytes: vec![9; CHUNK], ..part };
-        assert_eq!(assembler.add(spoiled(first.clone()), 3, 1), Ok(None));
         assert_eq!(assembler.add(first.clone(), 1, 1), Ok(None));
-        assert_eq!(assembler.add(spoiled(first.clone()), 3, 1), Ok(None));
+        for part in [EntryPart { bytes: vec![9; CHUNK], ..first.clone() }, second(&first)] {
+            let error = assembler.add(part, 3, 1).unwrap_err().to_string();
+            let expected =
+                "part of an entry at height 1, round 0: expected it from member 1, the proposer, got it from member 3";
+            assert_eq!(error, expected);
+        }
         let complete = assembler.add(second(&first), 1, 1).unwrap().unwrap();
-        assert_eq!((complete.publisher, complete.bytes.iter().all(|byte| *byte == 1)), (1, true));
-        let other = assembler.add(spoiled(second(&first)), 3, 1).unwrap().unwrap();
-        assert_eq!((other.publisher, other.bytes.iter().all(|byte| *byte == 9)), (3, true));
+        assert_eq!((complete.proposer, complete.bytes.iter().all(|byte| *byte == 1)), (1, true));
     }
 
     #[test]
@@ -304,7 +316,7 @@ mod tests {
         let with = |change: Change| {
             let mut part = good.clone();
             change(&mut part);
-            assembler().add(part, 1, 3).unwrap_err().to_string()
+            assembler().add(part, 3, 3).unwrap_err().to_string()
         };
         let cases: [(Change, &str); 8] = [
             (|it| it.position = 2, "position: expected below 2, got 2"),
@@ -328,8 +340,7 @@ mod tests {
         fn parts_in_any_order_give_the_entry(len in 0..4 * CHUNK, seed: u64) {
             let bytes: Vec<u8> = (0..len).map(|at| u8::try_from(at % 251).unwrap()).collect();
             let header = EntryHeader { height: 1, round: 0, valid_round: None, id: [1; 32], len: u32::try_from(len).unwrap() };
-            let member = proposer(4, Height::new(1).unwrap(), 0);
-            let signature = header.sign(&NETWORK, &key(u8::try_from(member).unwrap()));
+            let signature = header.sign(&NETWORK, &key(1));
             let mut parts = divide(&header, &signature, &bytes);
             let count = parts.len();
             parts.rotate_left(usize::try_from(seed % 4).unwrap() % count);

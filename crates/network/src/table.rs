@@ -18,7 +18,7 @@ use crate::{
 const MOST: usize = 16;
 /// Largest number of entries of one round. An honest proposer has one.
 const OF_ROUND: usize = 2;
-/// Largest number of early entries from one publisher.
+/// Largest number of early entries from one proposer.
 const EARLY: usize = 2;
 
 /// An entry on which this member has a verdict.
@@ -102,9 +102,9 @@ impl Table {
         self.known.insert(key, known);
     }
 
-    /// Keeps an early entry. If its publisher has too many of them, the first one makes room.
+    /// Keeps an early entry. If its proposer has too many of them, the first one makes room.
     pub(crate) fn add_early(&mut self, complete: Complete) {
-        let is_same = |(at, it): (usize, &Complete)| (it.publisher == complete.publisher).then_some(at);
+        let is_same = |(at, it): (usize, &Complete)| (it.proposer == complete.proposer).then_some(at);
         let mut same = self.early.iter().enumerate().filter_map(is_same);
         let first = same.next();
         if same.count() >= EARLY.saturating_sub(1)
@@ -115,9 +115,9 @@ impl Table {
         self.early.push(complete);
     }
 
-    /// Takes an early entry from a publisher.
-    pub(crate) fn take_early(&mut self, publisher: usize, header: &EntryHeader) -> Option<Complete> {
-        let at = self.early.iter().position(|it| it.publisher == publisher && it.header == *header)?;
+    /// Takes an early entry.
+    pub(crate) fn take_early(&mut self, header: &EntryHeader) -> Option<Complete> {
+        let at = self.early.iter().position(|it| it.header == *header)?;
         Some(self.early.remove(at))
     }
 
@@ -143,8 +143,8 @@ mod tests {
         EntryHeader { height, round, valid_round: None, id: [id; 32], len: 0 }
     }
 
-    fn complete(publisher: usize, height: u64, round: u32, id: u8) -> Complete {
-        Complete { publisher, header: header(height, round, id), bytes: [].into() }
+    fn complete(proposer: usize, height: u64, round: u32, id: u8) -> Complete {
+        Complete { proposer, header: header(height, round, id), bytes: [].into() }
     }
 
     fn known(height: u64, round: u32, id: u8, validity: Validity) -> Known {
@@ -179,9 +179,8 @@ mod tests {
             .map(|(height, round)| table.is_early(&header(height, round, 1)));
         assert_eq!(early, [false, false, true, false, true, true, false]);
         table.add_early(complete(3, 5, 2, 4));
-        assert_eq!(table.take_early(2, &header(5, 2, 4)), None, "another member has sent it");
-        assert_eq!(table.take_early(3, &header(5, 2, 4)), Some(complete(3, 5, 2, 4)));
-        assert_eq!(table.take_early(3, &header(5, 2, 4)), None, "it is taken once");
+        assert_eq!(table.take_early(&header(5, 2, 4)), Some(complete(3, 5, 2, 4)));
+        assert_eq!(table.take_early(&header(5, 2, 4)), None, "it is taken once");
         table.add_early(complete(0, 5, 2, 1));
         table.add_early(complete(1, 5, 3, 2));
         table.add_early(complete(2, 7, 0, 3));
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn publisher_has_two_early_entries() {
+    fn proposer_has_two_early_entries() {
         let mut table = Table::default();
         table.start_round(EngineHeight(5), 0);
         table.add_early(complete(1, 5, 2, 100));

@@ -84,6 +84,8 @@ impl World {
             Effect::GetValue(height, round, _, _) => {
                 return self.get_value(member, height.council().unwrap(), round.as_u32().unwrap());
             }
+            // A member drops the parts of an entry that come from another member than its proposer.
+            Effect::RestreamProposal(_, _, _, proposer, ..) if usize::from(proposer.0) != member => {}
             Effect::RestreamProposal(height, round, valid_round, proposer, id, _) => {
                 let journal = &self.members[member].journal;
                 if let Some(record) = journal.iter().find(|record| record.entry.id == id.into()) {
