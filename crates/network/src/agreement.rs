@@ -40,7 +40,7 @@ use crate::{
     codec::EngineCodec,
     config::{self, AddressError},
     context::Ctx,
-    first_start::FirstStart,
+    first_start::{FirstStart, REMEDY},
     host::Host,
     journal::{Journal, JournalError, JournalRecord, RecordKind},
     log::{self, LogError},
@@ -139,10 +139,9 @@ pub enum StartError {
     /// The log of the engine could not be used.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The chain has blocks, and a file with the votes of this member is missing.
+    /// A file with the votes of this member is missing: the chain has blocks, or the directory has the other file.
     #[error(
-        "agreement directory {}: expected the file {file} with the votes of this member, got none; the chain has \
-         blocks, so the member may have voted at heights that it does not know",
+        "agreement directory {}: expected the file {file} with the votes of this member, got none; {REMEDY}",
         path.display()
     )]
     NoVotes {

@@ -13,6 +13,10 @@ use silica_protocol::Timestamp;
 
 const NAME: &str = "first-start";
 
+/// What the operator does if a file with votes is lost or damaged. Part of the errors that name the file.
+pub(crate) const REMEDY: &str = "the member does not know its votes, so start it with its keys in a new data directory, \
+                                 as after the loss of the old one";
+
 /// The first start of a member that does not know whether it has voted before.
 #[derive(Debug)]
 pub(crate) struct FirstStart {

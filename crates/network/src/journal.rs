@@ -24,6 +24,8 @@ use std::{
 
 use silica_council::{EntryId, Height, NetworkId};
 
+use crate::first_start::REMEDY;
+
 const MAGIC: &[u8] = b"silica journal v1";
 const HEAD: usize = MAGIC.len() + 32;
 /// Bytes of a record before its content, without their checksum.
@@ -74,7 +76,10 @@ pub enum JournalError {
         expected: NetworkId,
     },
     /// A record is damaged, and not only cut off by a crash.
-    #[error("agreement journal {}: expected a whole or a cut record at byte {offset}, got a damaged one", path.display())]
+    #[error(
+        "agreement journal {}: expected a whole or a cut record at byte {offset}, got a damaged one; {REMEDY}",
+        path.display()
+    )]
     Damaged {
         /// Path of the file.
         path: PathBuf,
@@ -416,6 +421,7 @@ mod tests {
                     matches!(error, JournalError::Damaged { offset, .. } if offset == *expected as u64),
                     "{at}: {error}"
                 );
+                assert!(error.to_string().ends_with(REMEDY), "{error}");
                 assert_eq!(fs::read(&path).unwrap(), bytes, "{at}");
             }
         }

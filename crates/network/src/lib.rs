@@ -22,8 +22,8 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `first_start`, `journal`, `places`, `timeouts`, `types`:
-//!   - `first_start` has the time of the first start in a new directory.
+//! - `first_start`: the time of the first start in a new directory.
+//! - `journal`, `places`, `timeouts`, `types`:
 //!   - `journal` has the entries for which this member can have voted.
 //!   - `places` bounds the messages of each member that wait for the thread of the chain.
 //!   - `timeouts` has the timeouts of a height.

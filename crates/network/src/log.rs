@@ -37,7 +37,7 @@ use arc_malachitebft_app::consensus::Input;
 use arc_malachitebft_engine::wal::decode_entry;
 use silica_council::Height;
 
-use crate::{codec::EngineCodec, context::Ctx};
+use crate::{codec::EngineCodec, context::Ctx, first_start::REMEDY};
 
 const VERSION: [u8; 4] = 1_u32.to_be_bytes();
 /// Bytes of the header.
@@ -50,8 +50,6 @@ const LEAST: usize = 1 + 1 + 8;
 const MOST: usize = 64 * 1024;
 /// Zeros at the end of an entry that was not flushed.
 const UNWRITTEN: usize = 8;
-/// What the operator does after damage.
-const REMEDY: &str = "the member does not know its votes, so start it with its keys in a new data directory, as after the loss of the old one";
 
 /// Reason why the engine's log cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -129,7 +129,9 @@ fn faults_of_the_log() {
     assert_eq!(fs::read(&log).unwrap(), bad);
     fs::remove_file(&log).unwrap();
     let error = network.start_with(0, FalseSettings::of(0)).err().unwrap().to_string();
-    assert!(error.contains("expected the file wal with the votes of this member, got none"), "{error}");
+    let expected = "expected the file wal with the votes of this member, got none; the member does not know its votes, so \
+                    start it with its keys in a new data directory";
+    assert!(error.contains(expected), "{error}");
     let target = wait_for_blocks(&others, 3);
     network.check_equal(&others, target);
 }
