@@ -167,14 +167,24 @@ impl Shared {
 
     /// Judges a complete entry of another member.
     pub(crate) fn judge(self: &Arc<Self>, open: Open) {
-        if let Err(error) = open.complete.check_id(&self.network) {
-            tracing::warn!(error = &error as &dyn std::error::Error, "dropped an entry");
-            return self.count_dropped();
+        let mut table = self.table.lock();
+        if table.is_early(&open.complete.header) {
+            return table.add_early(open.complete);
         }
-        if self.table.lock().is_early(&open.complete.header) {
-            return self.table.lock().add_early(open.complete);
-        }
-        self.run(move |shared, council, application| shared.judge_now(open, council, application));
+        drop(table);
+        self.run(move |shared, council, application| {
+            let next = council.next_height(application.head().header.number);
+            if next.is_some_and(|next| next.get() < open.complete.header.height) {
+                return shared.table.lock().add_early(open.complete);
+            }
+            // The hash of a large entry takes time, so the engine's requests do not wait for it. An early entry is
+            // hashed when it is due.
+            if let Err(error) = open.complete.check_id(&shared.network) {
+                tracing::warn!(error = &error as &dyn std::error::Error, "dropped an entry");
+                return shared.count_dropped();
+            }
+            shared.judge_now(open, council, application);
+        });
     }
 
     fn judge_now(self: &Arc<Self>, open: Open, council: &mut Council, application: &mut dyn Application) {
@@ -223,12 +233,8 @@ impl Shared {
                     }
                 });
             }
-            Verdict::Withheld(Withheld::Height { expected, .. }) => {
-                if expected.is_some_and(|expected| expected < height) {
-                    self.table.lock().add_early(open.complete);
-                }
-                return;
-            }
+            // The height is decided.
+            Verdict::Withheld(Withheld::Height { .. }) => return,
             Verdict::Withheld(reason) => {
                 return tracing::info!(%height, round, error = &reason as &dyn std::error::Error, "no verdict on the proposal");
             }
