@@ -281,7 +281,8 @@ impl Drop for Relay {
     }
 }
 
-/// The latest transactions of other members that the pool has accepted, with their signatures. Two signatures of one transaction are possible.
+/// The latest transactions of other members that the pool has accepted, with their signatures. Two signatures of one
+/// transaction are possible.
 #[derive(Default)]
 struct Seen {
     known: BTreeSet<(TxHash, Signature)>,
