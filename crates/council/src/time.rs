@@ -24,15 +24,8 @@ pub struct TimeRule {
     pub propose_timeout: Duration,
 }
 
-impl Parameters {
-    /// Returns the time for a proposal in a round: 500 ms more in each round, and at most 30 s.
-    pub fn propose_timeout_of(&self, round: u32) -> Duration {
-        propose_timeout_of(self.propose_timeout, round)
-    }
-}
-
-/// Returns the time for a proposal in a round, if round 0 has the time `first`. See
-/// [`Parameters::propose_timeout_of`].
+/// Returns the time for a proposal in a round, if round 0 has the time `first`: 500 ms more in each round, and at most
+/// 30 s.
 pub fn propose_timeout_of(first: Duration, round: u32) -> Duration {
     first.saturating_add(ROUND_STEP.saturating_mul(round)).min(LONGEST)
 }
@@ -40,7 +33,7 @@ pub fn propose_timeout_of(first: Duration, round: u32) -> Duration {
 impl TimeRule {
     /// Returns the rule in a round.
     pub fn of_round(parameters: &Parameters, round: u32) -> Self {
-        Self { drift: parameters.drift, propose_timeout: parameters.propose_timeout_of(round) }
+        Self { drift: parameters.drift, propose_timeout: propose_timeout_of(parameters.propose_timeout, round) }
     }
 }
 

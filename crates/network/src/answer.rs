@@ -14,7 +14,7 @@ use ractor::RpcReplyPort;
 use silica_chain::consensus::Application;
 use silica_council::{
     BlockTiming, CoSignMessage, Council, Decided, Effect, Entry, EntryId, Height, InvalidEntry, ProposalError,
-    Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes,
+    Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, propose_timeout_of,
 };
 use silica_protocol::Timestamp;
 use tokio::{sync::watch, time::sleep};
@@ -218,7 +218,7 @@ impl Shared {
             }
             Verdict::Valid(_) | Verdict::Invalid { .. } => return self.count_dropped(),
             Verdict::Later(at) => {
-                let (wait, longest) = (until(at, now), self.parameters.propose_timeout_of(round));
+                let (wait, longest) = (until(at, now), propose_timeout_of(self.parameters.propose_timeout, round));
                 if wait > longest {
                     tracing::info!(%height, round, ?wait, ?longest, "dropped a proposal: its time is after the end of its round");
                     return self.count_dropped();

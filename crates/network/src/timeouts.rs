@@ -21,10 +21,10 @@ pub(crate) fn is_behind(tip: u64, height: Height) -> bool {
 
 /// The timeouts of a height. Each member chooses its own: they have no effect on the validity of an entry.
 ///
-/// A proposal has the time of [`Parameters::propose_timeout_of`]. Late prevotes and precommits have a quarter of it. A
-/// proposer is absent if it has no connection to this member, or is behind. In its rounds, each step takes [`ABSENT`],
-/// so a dead member delays the others only briefly. A network of *n* members has no short rounds after the first *n*
-/// rounds of a height. So a member without a connection to a live proposer does not prevent a decision.
+/// A proposal has the time of [`propose_timeout_of`]. Late prevotes and precommits have a quarter of it. A proposer is
+/// absent if it has no connection to this member, or is behind. In its rounds, each step takes [`ABSENT`], so a dead
+/// member delays the others only briefly. A network of *n* members has no short rounds after the first *n* rounds of a
+/// height. So a member without a connection to a live proposer does not prevent a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeightTimeouts {
     propose: Duration,

@@ -21,6 +21,7 @@ use crate::{
     cosign::{Recipient, TimerKind},
     record::entry_bytes,
     testing,
+    time::propose_timeout_of,
 };
 
 /// Longest time of a co-signature session, in milliseconds.
@@ -241,7 +242,8 @@ impl World {
         let members = self.nodes.len();
         let proposer = proposer(members, height, round);
         let time = self.time;
-        self.time += u64::try_from(self.network.parameters().propose_timeout_of(round).as_millis()).unwrap();
+        self.time +=
+            u64::try_from(propose_timeout_of(self.network.parameters().propose_timeout, round).as_millis()).unwrap();
         if !self.survives(proposer) {
             return;
         }
