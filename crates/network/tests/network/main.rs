@@ -1,6 +1,7 @@
 //! Members of a network in one process, each with an engine, a runtime and a chain in memory of its own, on loopback.
 #![cfg(test)]
 
+mod copies;
 mod disk;
 mod faults;
 mod hostile;
@@ -94,16 +95,6 @@ fn proposer_without_a_transaction_proposes_the_next_one() {
     pay_everywhere(&members, 1, 7);
     wait_for_height(&members, 1);
     assert!(begun.elapsed() < Duration::from_secs(20), "the first round has a block");
-}
-
-#[test]
-fn member_with_a_slow_clock_takes_all_blocks() {
-    let network = Network::new(4, "interval = \"20ms\"");
-    let slow = FalseSettings::of(3).slow(Duration::from_hours(1));
-    let mut members: Vec<_> = (0..3).map(|index| network.start(index)).collect();
-    members.push(network.start_with(3, slow).unwrap());
-    wait_for_height(&members, 3);
-    network.check_equal(&members, 3);
 }
 
 /// As after the loss of a data directory: the member has its keys only.

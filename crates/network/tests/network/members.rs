@@ -76,8 +76,8 @@ struct TestDriver {
     chain: Chain,
     /// The steps that this member still does.
     steps: AtomicU64,
-    /// Time by which the clock of this member is slow.
-    slow: Duration,
+    /// Microseconds by which the clock of this member is ahead.
+    ahead: i64,
 }
 
 impl Driver for TestDriver {
@@ -93,7 +93,7 @@ impl Driver for TestDriver {
     }
 
     fn now(&self) -> Timestamp {
-        Timestamp::new(now().get() - u64::try_from(self.slow.as_micros()).unwrap())
+        Timestamp::new(now().get().checked_add_signed(self.ahead).unwrap())
     }
 
     fn received(&self, _: usize, batch: Vec<u8>) {
@@ -123,8 +123,8 @@ pub(crate) struct FalseSettings {
     reward: Option<u128>,
     /// Whether the member has a directory and an address of its own.
     twin: bool,
-    /// Time by which the clock of the member is slow.
-    slow: Duration,
+    /// Microseconds by which the clock of the member is ahead.
+    ahead: i64,
     /// Whether the member can execute no block at its start.
     fails_at_start: bool,
 }
@@ -132,20 +132,12 @@ pub(crate) struct FalseSettings {
 impl FalseSettings {
     /// Returns the true settings of a member.
     pub(crate) fn of(index: usize) -> Self {
-        Self {
-            key: index,
-            peer: index,
-            steps: u64::MAX,
-            reward: None,
-            twin: false,
-            slow: Duration::ZERO,
-            fails_at_start: false,
-        }
+        Self { key: index, peer: index, steps: u64::MAX, reward: None, twin: false, ahead: 0, fails_at_start: false }
     }
 
-    /// Sets back the clock of the member.
-    pub(crate) fn slow(self, slow: Duration) -> Self {
-        Self { slow, ..self }
+    /// Changes the clock of the member by this number of milliseconds.
+    pub(crate) fn clock(self, milliseconds: i64) -> Self {
+        Self { ahead: milliseconds * 1_000, ..self }
     }
 
     /// Lets the disk of the member fail while it reads its journal.
@@ -295,7 +287,7 @@ impl Network {
             work: Mutex::new(Some(sender)),
             chain: chain.clone(),
             steps: AtomicU64::new(settings.steps),
-            slow: settings.slow,
+            ahead: settings.ahead,
         });
         let directory = self.directory_of(index);
         let agreement = start(Settings {
