@@ -303,6 +303,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         wake: watch::Sender::new(()),
         status: Mutex::default(),
         first_start: Mutex::new(first_start),
+        own: Mutex::default(),
         links: OnceLock::new(),
         runtime: runtime.handle().clone(),
         streams: Mutex::new(first_stream()),

@@ -64,7 +64,7 @@ impl Shared {
             let Some(height) = council.next_height(application.head().header.number) else {
                 return shared.fail("the chain has reached the highest block number");
             };
-            shared.judge_new_files(&application.head());
+            shared.judge_new_files(&application.head(), height);
             tracing::info!(%height, "the agreement begins");
             drop(reply.send((height.into(), shared.height_params(height))));
         });
@@ -317,6 +317,9 @@ impl Shared {
         application: &mut dyn Application,
     ) {
         let (Some(height), id) = (council_height(certificate.height), certificate.value_id) else { return };
+        if self.own.lock().are_exceeded_by(&certificate, self.index) {
+            return self.fail_for_other_votes(&format!("height {height}"));
+        }
         let bytes = self.bytes_of(height, id);
         self.certificates.add(&certificate);
         if !is_body(certificate.height)
@@ -383,7 +386,7 @@ impl Shared {
                 // this one from the engine's log, so the journal must have the decided body first.
                 return shared.run_later(CHECK, move |shared, _, _| shared.go_on(height, reply));
             }
-            shared.judge_new_files(&application.head());
+            shared.judge_new_files(&application.head(), next);
             let shared = Arc::clone(shared);
             let runtime = shared.runtime.clone();
             runtime.spawn(async move {

@@ -35,7 +35,11 @@ pub(crate) struct Ballot {
 #[async_trait]
 impl Signer<Ctx> for Ballot {
     async fn sign_vote(&self, vote: EngineVote) -> Result<SignedMessage<Ctx, EngineVote>, Error> {
-        if self.shared.votes() { self.signer.sign_vote(vote).await } else { Ok(SignedMessage::new(vote, NONE)) }
+        if !self.shared.votes() {
+            return Ok(SignedMessage::new(vote, NONE));
+        }
+        self.shared.own.lock().add(&vote);
+        self.signer.sign_vote(vote).await
     }
 
     async fn sign_proposal(&self, proposal: EngineProposal) -> Result<SignedMessage<Ctx, EngineProposal>, Error> {

@@ -35,9 +35,10 @@
 //! - `codec`, `signer`:
 //!   - `codec` has the encodings of messages and of the engine's log.
 //!   - `signer` signs and verifies votes.
-//! - `certificates`, `log`:
+//! - `certificates`, `log`, `own`:
 //!   - `certificates` has who decided each entry.
 //!   - `log` checks the engine's log.
+//!   - `own` finds votes that another process has sent with the key of this member.
 //! - `table`: the entries of the current heights.
 //! - `shared`: the state that the parts of the agreement share.
 //! - `answer`: the replies to the requests of the engine.
@@ -59,6 +60,7 @@ mod first_start;
 mod host;
 mod journal;
 mod log;
+mod own;
 mod part;
 mod peers;
 mod places;

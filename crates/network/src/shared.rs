@@ -32,8 +32,9 @@ use tokio::{
 use crate::{
     certificates::Certificates,
     context::Ctx,
-    first_start::FirstStart,
+    first_start::{FirstStart, REMEDY},
     journal::{Journal, JournalError, JournalRecord},
+    own::{OwnVotes, has_vote},
     part::{Assembler, Part},
     places::Places,
     table::Table,
@@ -145,6 +146,7 @@ pub(crate) struct Shared {
     pub(crate) status: Mutex<Status>,
     /// The first start, while the files of this member are new.
     pub(crate) first_start: Mutex<Option<FirstStart>>,
+    pub(crate) own: Mutex<OwnVotes>,
     pub(crate) links: OnceLock<Links>,
     pub(crate) runtime: Handle,
     pub(crate) streams: Mutex<u64>,
@@ -246,10 +248,10 @@ impl Shared {
         self.status.lock().votes()
     }
 
-    /// Decides whether this member votes at the heights after a head, if its files are new.
-    pub(crate) fn judge_new_files(&self, head: &TxBlock) {
+    /// Decides whether this member votes from a height on, which is the first one after a head, if its files are new.
+    pub(crate) fn judge_new_files(&self, head: &TxBlock, next: Height) {
         let mut first = self.first_start.lock();
-        let Some(start) = &*first else { return };
+        let Some(start) = &*first else { return self.own.lock().begin(next.into()) };
         let number = head.header.number;
         let files = NewFiles::after(number, head.timestamp, start.at, self.parameters.drift);
         let waited = std::mem::replace(&mut self.status.lock().waits, files == NewFiles::Wait);
@@ -260,16 +262,42 @@ impl Shared {
                 since = %start.at,
                 "the agreement directory is new, so this member may not know its votes; it votes after a newer block"
             ),
-            NewFiles::Vote => {
-                if let Err(error) = start.remove() {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "failed to remove the file first-start");
-                }
-                if waited {
-                    tracing::info!(%number, "this member votes");
-                }
-                *first = None;
+            NewFiles::Vote if number.get() > 1 && self.has_voted_for(number.get()) => {
+                self.fail_for_other_votes(&format!("block {number}"));
             }
+            NewFiles::Vote => match start.remove() {
+                Ok(()) => {
+                    if waited {
+                        tracing::info!(%number, "this member votes");
+                    }
+                    *first = None;
+                    self.own.lock().begin(next.into());
+                }
+                Err(error) => {
+                    self.status.lock().waits = true;
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(
+                        error,
+                        "failed to remove the file first-start; this member votes after a newer block"
+                    );
+                }
+            },
         }
+    }
+
+    /// Returns whether a certificate of a block has a vote of this member.
+    fn has_voted_for(&self, block: u64) -> bool {
+        let seal = block.saturating_mul(2);
+        let certificates = [seal.saturating_sub(1), seal].map(|height| self.certificates.get(height));
+        certificates.iter().flatten().any(|certificate| has_vote(certificate, self.index))
+    }
+
+    /// Ends the part of this member in the agreement, because another process has voted with its key.
+    pub(crate) fn fail_for_other_votes(&self, at: &str) {
+        self.fail(&format!(
+            "{at}: expected no vote of this member except those of this process, got another one; a second process uses \
+             its key, or its data directory is an old copy; stop the second process; {REMEDY}"
+        ));
     }
 
     /// Ends the part of this member in the agreement. From here on, it signs no vote.
@@ -319,7 +347,7 @@ impl Shared {
         let mut status = self.status.lock();
         for (name, index) in self.names.iter().zip(0_u16..) {
             let count = status.absent.entry(name.clone()).or_default();
-            if !certificate.commit_signatures.iter().any(|vote| vote.address == MemberIndex(index)) {
+            if !has_vote(certificate, MemberIndex(index)) {
                 *count = count.saturating_add(1);
             }
         }

@@ -137,18 +137,6 @@ fn faults_of_the_log() {
 }
 
 #[test]
-fn two_processes_have_one_key() {
-    let network = Network::new(4, "interval = \"20ms\"");
-    let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
-    wait_for_height(&members, 2);
-    let twin = network.start_with(3, FalseSettings::of(3).twin()).unwrap();
-    let others = &members[..3];
-    let target = wait_for_blocks(others, 8);
-    network.check_equal(others, target);
-    drop(twin);
-}
-
-#[test]
 fn a_member_is_killed_between_any_two_steps() {
     // Four of five members are a quorum, so each block has the votes of the killed member.
     let network = Network::new(5, "interval = \"20ms\"");
