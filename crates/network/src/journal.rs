@@ -173,6 +173,12 @@ impl Journal {
         Ok(())
     }
 
+    /// Replaces the open file. Returns the earlier one.
+    #[cfg(test)]
+    pub(crate) fn replace_file(&mut self, file: File) -> File {
+        std::mem::replace(&mut self.file, file)
+    }
+
     /// Returns the bytes of an entry at a height, if the journal has them. Reads the whole journal.
     pub(crate) fn entry(&self, height: Height, id: EntryId) -> Result<Option<Arc<[u8]>>, JournalError> {
         let bytes = fs::read(&self.path).map_err(|source| JournalError::Io { path: self.path.clone(), source })?;
@@ -345,7 +351,7 @@ mod tests {
     fn removal_of_all_records_is_durable() {
         let (directory, path) = filled();
         let (mut journal, _) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
-        let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());
+        let writable = journal.replace_file(File::open(&path).unwrap());
         journal.clear().unwrap_err();
         assert!(journal.is_torn);
         journal.file = writable;
@@ -360,7 +366,7 @@ mod tests {
     fn append_after_a_full_disk_leaves_whole_records() {
         let (directory, path) = filled();
         let (mut journal, _) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
-        let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());
+        let writable = journal.replace_file(File::open(&path).unwrap());
         let lost = record(4, RecordKind::Entry, b"lost");
         let error = journal.append(&lost).unwrap_err().to_string();
         assert_eq!(error, format!("agreement journal {}", path.display()));

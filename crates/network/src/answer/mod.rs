@@ -1,5 +1,8 @@
 //! The replies to the requests of the engine. Each reply is the result of work on the thread of the chain.
 
+#[cfg(test)]
+mod tests;
+
 use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 
 use arc_malachitebft_app::{

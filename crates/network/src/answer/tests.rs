@@ -1,0 +1,247 @@
+//! The replies of a member whose journal fails, and to a member that sends a false certificate.
+
+use std::fs::File;
+
+use arc_malachitebft_app::types::core::{CommitSignature, NilOrVal, VoteType};
+use arc_malachitebft_signing::Signer as _;
+use parking_lot::Mutex;
+use ractor::concurrency::{OneshotReceiver, oneshot};
+use silica_chain::{
+    Genesis, Producer,
+    state::{Store, StoreOptions},
+};
+use silica_council::{NetworkFile, proposer};
+use silica_crypto::KeyPair;
+use silica_protocol::{Account, Address, Qa};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+use super::*;
+use crate::{
+    certificates::Certificates,
+    journal::Journal,
+    part::Assembler,
+    places::Places,
+    shared::{Driver, Work},
+    signer::VoteSigner,
+    simulation::network::network,
+    types::EngineVote,
+};
+
+fn key(index: usize) -> KeyPair {
+    KeyPair::from_hex(&format!("{:064x}", 0x0101_0101 + index)).unwrap()
+}
+
+/// Opens a chain in which one account has this balance.
+fn open(network: &NetworkFile, balance: u128) -> (silica_chain::Chain, Producer) {
+    let account = Account::with_balance(Qa::new(balance));
+    let genesis = Genesis::new([(Address::new([8; 20]), account)].into()).unwrap();
+    let (store, parameters) = (Store::ephemeral(StoreOptions::default()), network.parameters());
+    silica_chain::open(store, parameters.chain_config(), &genesis, network.committees(), parameters.genesis_time)
+        .unwrap()
+}
+
+/// A driver that does all work at once.
+struct AtOnce {
+    producer: Mutex<Producer>,
+    now: Timestamp,
+}
+
+impl Driver for AtOnce {
+    fn run(&self, work: Work) {
+        work(&mut *self.producer.lock());
+    }
+
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn received(&self, _: usize, _: Vec<u8>) {}
+
+    fn confirmed(&self, _: usize, _: [u8; 32], _: &[u16]) {}
+}
+
+/// A member at height 1, whose engine does not run.
+struct Member {
+    shared: Arc<Shared>,
+    network: Arc<NetworkFile>,
+    directory: TempDir,
+    /// Tasks for a later time wait forever.
+    _runtime: Runtime,
+}
+
+type Answer<T> = (RpcReplyPort<T>, OneshotReceiver<T>);
+
+fn port<T: Send + 'static>() -> Answer<T> {
+    let (sender, receiver) = oneshot();
+    (sender.into(), receiver)
+}
+
+impl Member {
+    /// Creates the proposer of round 0.
+    fn new() -> Self {
+        let network = network(4);
+        let directory = tempfile::tempdir().unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (chain, producer) = open(&network, 1);
+        let index = proposer(4, Height::new(1).unwrap(), 0);
+        let now = Timestamp::new(network.parameters().genesis_time.get() + 60_000_000);
+        let committee = network.committee();
+        let shared = Shared {
+            network: network.id(),
+            parameters: network.parameters().clone(),
+            names: Vec::new(),
+            peer_ids: Vec::new(),
+            index: MemberIndex(u16::try_from(index).unwrap()),
+            key: key(index),
+            quorum: network.quorum(),
+            chain,
+            driver: Arc::new(AtOnce { producer: Mutex::new(producer), now }),
+            council: Mutex::new(Council::new(&network, key(index)).unwrap()),
+            journal: Mutex::new(Journal::create(directory.path(), network.id()).unwrap()),
+            certificates: Certificates::open(&directory.path().join("certificates")).unwrap(),
+            table: Mutex::default(),
+            assembler: Mutex::new(Assembler::new(network.id(), committee.clone(), 1 << 20)),
+            entries: Places::new(4, 4),
+            cosign: Places::new(4, 4),
+            committee,
+            peers: Mutex::default(),
+            tips: Mutex::default(),
+            connected: tokio::sync::Notify::new(),
+            wake: watch::Sender::new(()),
+            status: Mutex::default(),
+            first_start: Mutex::default(),
+            own: Mutex::default(),
+            links: std::sync::OnceLock::new(),
+            runtime: runtime.handle().clone(),
+            streams: Mutex::default(),
+            turn: Mutex::default(),
+        };
+        shared.table.lock().start_round(EngineHeight(1), 0);
+        Self { shared: Arc::new(shared), network, directory, _runtime: runtime }
+    }
+
+    /// Returns the body that this member would propose on a chain in which one account has this balance.
+    fn body(&self, balance: u128) -> Entry {
+        let mut council = Council::new(&self.network, self.shared.key.clone()).unwrap();
+        let mut producer = open(&self.network, balance).1;
+        council.propose(&mut producer, Height::new(1).unwrap(), 0, self.shared.driver.now()).unwrap()
+    }
+
+    /// Returns the certificate of a decision, with the votes of these members.
+    fn certificate(&self, id: EntryId, members: &[usize]) -> CommitCertificate<Ctx> {
+        let vote = |member: &usize| {
+            let address = MemberIndex(u16::try_from(*member).unwrap());
+            let value = NilOrVal::Val(id.into());
+            let (kind, height, round) = (VoteType::Precommit, EngineHeight(1), Round::ZERO);
+            let vote = EngineVote { kind, height, round, value, member: address };
+            let signer = VoteSigner { network: self.network.id(), key: key(*member) };
+            let signed = crate::simulation::ready(signer.sign_vote(vote)).unwrap();
+            CommitSignature::new(address, signed.signature)
+        };
+        CommitCertificate {
+            height: EngineHeight(1),
+            round: Round::ZERO,
+            value_id: id.into(),
+            commit_signatures: members.iter().map(vote).collect(),
+        }
+    }
+
+    /// Returns the outcome for an entry that another member sends as decided.
+    fn synced(&self, certificate: &CommitCertificate<Ctx>, body: &Entry) -> SyncedValueOutcome<Ctx> {
+        let (reply, mut answer) = port();
+        let value = SyncedValue { certificate: certificate.clone(), bytes: body.bytes.to_vec() };
+        let place = (EngineHeight(1), Round::ZERO, self.shared.index);
+        self.shared.judge_synced(place, &borsh::to_vec(&value).unwrap(), reply);
+        answer.try_recv().unwrap()
+    }
+
+    /// Lets each write to the journal fail. Returns the file that takes writes.
+    fn fail(&self) -> File {
+        let file = File::open(self.directory.path().join("journal")).unwrap();
+        self.shared.journal.lock().replace_file(file)
+    }
+
+    /// Returns the number of records in the journal on disk.
+    fn records(&self) -> usize {
+        Journal::open(self.directory.path(), self.network.id()).unwrap().unwrap().1.len()
+    }
+}
+
+#[test]
+fn member_sends_no_proposal_without_a_record() {
+    let member = Member::new();
+    let propose = || {
+        let (reply, mut answer) = port();
+        member.shared.propose(Turn { height: EngineHeight(1), round: 0, reply });
+        answer.try_recv().ok()
+    };
+    let writable = member.fail();
+    assert_eq!(propose(), None);
+    member.shared.journal.lock().replace_file(writable);
+    let value = propose().unwrap().value;
+    assert_eq!((value, member.records()), (member.body(1).id.into(), 1));
+}
+
+#[test]
+fn member_returns_no_verdict_without_a_record() {
+    let member = Member::new();
+    let body = member.body(1);
+    let judge = || {
+        let (reply, mut answer) = port();
+        let header = header(EngineHeight(1), 0, None, body.id.into(), body.bytes.len());
+        let complete =
+            Complete { proposer: usize::from(member.shared.index.0), header, bytes: Arc::clone(&body.bytes) };
+        member.shared.judge(Open { complete, place: None, reply: Some(reply) });
+        answer.try_recv().ok()
+    };
+    let certificate = member.certificate(body.id, &[0, 1, 2]);
+    let writable = member.fail();
+    assert_eq!(judge(), None);
+    assert!(matches!(member.synced(&certificate, &body), SyncedValueOutcome::LocalTransientError));
+    member.shared.journal.lock().replace_file(writable);
+    assert_eq!(judge().map(|value| value.validity), Some(Validity::Valid));
+    assert_eq!(member.records(), 1);
+}
+
+/// The next height erases the votes of this one, so the decision must be on disk before.
+#[test]
+fn decision_is_acknowledged_when_the_journal_has_it() {
+    let member = Member::new();
+    let body = member.body(1);
+    let certificate = member.certificate(body.id, &[0, 1, 2]);
+    assert!(
+        matches!(member.synced(&certificate, &body), SyncedValueOutcome::Verdict(value) if value.validity.is_valid())
+    );
+    let decide = || {
+        let (reply, mut answer) = port();
+        member.shared.decide(certificate.clone(), reply);
+        let (reply, mut next) = port();
+        member.shared.go_on(EngineHeight(1), reply);
+        (answer.try_recv().is_ok(), next.try_recv().is_ok())
+    };
+    let writable = member.fail();
+    assert_eq!((decide(), member.records()), ((false, false), 1));
+    member.shared.journal.lock().replace_file(writable);
+    assert_eq!((decide().0, member.records()), (true, 2));
+}
+
+#[test]
+fn only_a_true_certificate_proves_that_a_quorum_has_another_state() {
+    let member = Member::new();
+    let other = member.body(2);
+    for false_certificate in [
+        member.certificate(other.id, &[]),
+        member.certificate(other.id, &[0, 1]),
+        member.certificate(member.body(1).id, &[0, 1, 2]),
+        CommitCertificate { height: EngineHeight(3), ..member.certificate(other.id, &[0, 1, 2]) },
+        CommitCertificate { round: Round::new(1), ..member.certificate(other.id, &[0, 1, 2]) },
+    ] {
+        let outcome = member.synced(&false_certificate, &other);
+        assert!(matches!(outcome, SyncedValueOutcome::Verdict(value) if !value.validity.is_valid()));
+        assert_eq!(member.shared.status.lock().failed, None, "{false_certificate:?}");
+    }
+    member.synced(&member.certificate(other.id, &[0, 1, 2]), &other);
+    let failed = member.shared.status.lock().failed.clone().unwrap();
+    assert!(failed.contains(" is invalid here"), "{failed}");
+}
