@@ -80,6 +80,17 @@ fn a_member_sends_false_co_signature_messages() {
 }
 
 #[test]
+fn a_member_sends_false_responses() {
+    let (network, members, hostile) = with_hostile(3, Habit::FalseResponses);
+    wait_for_height(&members, 6);
+    network.check_equal(&members, 6);
+    // The answer to each session is a `Ready`. If the member is a signer, it has two further answers.
+    assert!(hostile.answers() > 8, "{}", hostile.answers());
+    assert!(members.iter().any(|member| member.status().dropped > 0));
+    hostile.check_votes();
+}
+
+#[test]
 fn a_member_whose_host_panics_stops_voting() {
     let network = Network::new(4, "interval = \"20ms\"");
     let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();

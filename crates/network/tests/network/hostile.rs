@@ -17,9 +17,15 @@ use arc_malachitebft_network::{
     PubSubMaxSizePerTopic, PubSubProtocol, TransportProtocol,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use parking_lot::Mutex;
-use silica_council::{CoSignMessage, EntryId, EntryProposal, Height, NetworkId};
-use silica_crypto::KeyPair;
+use silica_council::{
+    CoSignMessage, CoSignRound, Content, EntryId, EntryProposal, Height, ItemHashes, NetworkId, SessionId, proposer,
+};
+use silica_crypto::{
+    KeyPair,
+    multisig::{CommitPoint, CommitSecret, Response},
+};
 use silica_protocol::hex;
 use tokio::{runtime::Runtime, sync::mpsc};
 
@@ -58,6 +64,8 @@ pub(crate) enum Habit {
     Silent,
     /// It sends each co-signature message again under its own name.
     Echo,
+    /// It takes part in co-signature sessions until its response, which is false.
+    FalseResponses,
 }
 
 /// The votes of the members, by member, height, round and kind.
@@ -67,6 +75,8 @@ struct Votes {
     double: Vec<String>,
     /// The members of which messages can arrive here, and the other way round.
     subscribed: BTreeSet<String>,
+    /// Number of answers to co-signature messages.
+    answers: usize,
 }
 
 /// A member without an engine.
@@ -178,6 +188,7 @@ impl Hostile {
                         let part = borsh::from_slice::<StreamMessage<Part>>(bytes).unwrap().content;
                         let StreamContent::Data(part) = part else { continue };
                         if let Some(part) = answer(habit, part, (&id, index, &own_key)) {
+                            record.lock().answers += 1;
                             drop(again.send((Channel::ProposalParts, encode(&part, stream))));
                         }
                     }
@@ -234,6 +245,11 @@ impl Hostile {
         self.send(&Part::Entry { header, signature, position: 0, bytes }, stream);
     }
 
+    /// Returns the number of answers to co-signature messages.
+    pub(crate) fn answers(&self) -> usize {
+        self.votes.lock().answers
+    }
+
     /// Checks that no member has sent two different votes of one kind in a round.
     #[track_caller]
     pub(crate) fn check_votes(&self) {
@@ -249,6 +265,38 @@ fn answer(habit: Habit, part: Part, (network, index, key): (&NetworkId, usize, &
             let CoSignMessage { session, content, .. } = CoSignMessage::decode(&message).ok()?;
             Some(Part::CoSign { to, message: CoSignMessage::new(network, session, index, content, key).encode() })
         }
+        (Habit::FalseResponses, Part::CoSign { message, .. }) => {
+            let CoSignMessage { session, from, content, .. } = CoSignMessage::decode(&message).ok()?;
+            let leader = proposer(4, session.height, session.round);
+            let content = false_content(&content, session, index).filter(|_| from == leader)?;
+            let message = CoSignMessage::new(network, session, index, content, key).encode();
+            Some(Part::CoSign { to: u16::try_from(leader).ok(), message })
+        }
         _ => None,
+    }
+}
+
+/// Returns the answer to a message of the leader.
+fn false_content(content: &Content, session: SessionId, index: usize) -> Option<Content> {
+    // The same nonces for each message of a session.
+    let mut rng = ChaCha8Rng::seed_from_u64(session.height.get() << 8 | u64::from(session.attempt));
+    let mut points = |items: usize| -> Vec<_> {
+        (0..items).map(|_| [(); 2].map(|()| CommitSecret::generate(&mut rng).point())).collect()
+    };
+    match content {
+        Content::Ready { body, hashes: items } => {
+            let hashes = |pair: [CommitPoint; 2]| ItemHashes(pair.each_ref().map(CommitPoint::hash));
+            let hashes = points(items.len()).into_iter().map(hashes).collect();
+            Some(Content::Ready { body: *body, hashes })
+        }
+        Content::Set { signers, readys } if signers[index] => {
+            let first = points(readys[0].hashes.len()).into_iter().map(|[first, _]| first);
+            Some(Content::Points(CoSignRound::First, first.collect()))
+        }
+        Content::Challenge(round, points) => {
+            let response = Response::from_bytes([1; 32]).unwrap();
+            Some(Content::Responses(*round, vec![response; points[0].len()]))
+        }
+        Content::Set { .. } | Content::Points(..) | Content::Responses(..) | Content::First(_) => None,
     }
 }
