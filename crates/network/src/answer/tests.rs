@@ -10,7 +10,7 @@ use silica_chain::{
     Genesis, Producer,
     state::{Store, StoreOptions},
 };
-use silica_council::{NetworkFile, proposer};
+use silica_council::{Content, NetworkFile, SessionId, proposer};
 use silica_crypto::KeyPair;
 use silica_protocol::{Account, Address, Qa};
 use tempfile::TempDir;
@@ -202,6 +202,44 @@ fn member_returns_no_verdict_without_a_record() {
     member.shared.journal.lock().replace_file(writable);
     assert_eq!(judge().map(|value| value.validity), Some(Validity::Valid));
     assert_eq!(member.records(), 1);
+}
+
+/// The execution of a body takes time. A proposer could send many bodies under one header.
+#[test]
+fn body_without_the_id_of_its_header_is_not_executed() {
+    let member = Member::new();
+    let body = member.body(1);
+    let judge = |id| {
+        let (reply, _answer) = port();
+        let header = header(EngineHeight(1), 0, None, id, body.bytes.len());
+        let complete =
+            Complete { proposer: usize::from(member.shared.index.0), header, bytes: Arc::clone(&body.bytes) };
+        member.shared.judge(Open { complete, place: None, reply: Some(reply) });
+    };
+    // A member can decide an executed body without its bytes.
+    let is_executed = || {
+        let (reply, mut answer) = port();
+        member.shared.decide(member.certificate(body.id, &[0, 1, 2]), reply);
+        answer.try_recv().is_ok()
+    };
+    judge(ValueId([9; 32]));
+    assert!(!is_executed());
+    assert_eq!(member.shared.status.lock().dropped, 1);
+    judge(body.id.into());
+    assert!(is_executed());
+}
+
+/// A member could use up the places of another one with messages that it repeats.
+#[test]
+fn co_signature_message_of_another_member_is_dropped() {
+    let member = Member::new();
+    let session = SessionId { height: Height::new(2).unwrap(), round: 0, attempt: 0 };
+    let content = Content::Ready { body: member.body(1).id, hashes: Vec::new() };
+    let message = CoSignMessage::new(&member.network.id(), session, 3, content, &key(3)).encode();
+    member.shared.co_sign(3, &message);
+    assert_eq!(member.shared.status.lock().dropped, 0);
+    member.shared.co_sign(2, &message);
+    assert_eq!(member.shared.status.lock().dropped, 1);
 }
 
 /// The next height erases the votes of this one, so the decision must be on disk before.
