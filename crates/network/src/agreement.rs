@@ -261,7 +261,10 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     let (journal, records, first_start) = match Journal::open(&directory, network.id())? {
         Some(_) if !wal.exists() => return Err(no_votes(WAL)),
         Some((journal, records)) => (journal, records, FirstStart::open(&directory).map_err(in_directory)?),
-        None if head > 0 => return Err(no_votes("journal")),
+        // Without any file, the directory is new. With the file `first-start`, its creation was interrupted.
+        None if head > 0 && wal.exists() && FirstStart::open(&directory).map_err(in_directory)?.is_none() => {
+            return Err(no_votes("journal"));
+        }
         None => {
             // The member can have voted before the loss of another directory.
             let first_start = FirstStart::create(&directory, driver.now()).map_err(in_directory)?;
@@ -309,7 +312,8 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         streams: Mutex::new(first_stream()),
         turn: Mutex::default(),
     });
-    let is_new = head == 0 && records.is_empty();
+    // At the first block, a member with new files votes at once. Later it has no vote before `first-start` is removed.
+    let is_new = (head == 0 || shared.first_start.lock().is_some()) && records.is_empty();
     if let Some(next) = restore(&shared, records)? {
         log::check(&wal, next, is_new)?;
     }

@@ -98,8 +98,8 @@ enum Rest {
     Damaged(&'static str),
 }
 
-/// Checks the log of a member whose next height is `next`, and cuts off what a crash has left. `is_new` states that the
-/// member has not begun its first height.
+/// Checks the log of a member whose next height is `next`, and cuts off what a crash has left. `is_new` states that no
+/// vote can be in the log.
 ///
 /// # Errors
 ///

@@ -146,6 +146,24 @@ fn member_with_a_new_directory_votes_after_a_newer_block() {
     network.check_equal(&members, target);
 }
 
+/// The chain can come from a dump, which has no votes.
+#[test]
+fn member_with_a_chain_and_without_votes_votes_after_a_newer_block() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 3);
+    network.wait_for_votes(&members);
+    let absent = members.pop().unwrap().stop();
+    std::fs::remove_dir_all(network.directory_of(3)).unwrap();
+    let member = network.start_again(3, absent);
+    wait("waiting member", || member.status().waits);
+    members.push(member);
+    network.wait_for_votes(&members);
+    drop(members.remove(0));
+    let target = wait_for_blocks(&members, 4);
+    network.check_equal(&members, target);
+}
+
 #[test]
 fn member_that_was_away_waits_for_no_transaction() {
     let network = Network::new(4, "max-idle = \"60m\"\nmin-gap = \"1ms\"");
