@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     fs,
     net::TcpListener,
-    os::unix::process::CommandExt as _,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -194,11 +194,50 @@ fn killed_members_take_part_again() {
     assert!(stopped.status.success(), "{}", stopped.output);
     let checked = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
     assert!(checked.status.success(), "{}", checked.output);
-    // A dump would have the key of the member.
+}
+
+/// The dump of a network has no key. A member that has lost its directory begins with it.
+#[test]
+fn member_begins_with_the_dump_of_another() {
+    let mut validators = Validators::start(&[("interval = \"1s\"", "interval = \"50ms\"")]);
+    validators.wait_for_blocks(5);
+    validators.wait_for_votes();
+    let [lost, other] = [1, 2].map(|member| validators.data(member));
+    for member in [1, 2] {
+        assert!(validators.nodes[member].take().unwrap().stop().status.success());
+    }
+    let command = |command: &str, data: &Path, file: &[&str]| {
+        let done = run(&[&["db", command, "--data-dir", data.to_str().unwrap()], file].concat());
+        assert!(done.status.success(), "{command}: {}", done.output);
+    };
     let file = validators.path.join("dump");
-    let dumped = run(&["db", "dump", "--data-dir", data.to_str().unwrap(), file.to_str().unwrap()]);
-    assert!(!dumped.status.success() && !file.exists());
-    assert!(dumped.output.contains("whose key must not be copied"), "{}", dumped.output);
+    command("dump", &other, &[file.to_str().unwrap()]);
+    validators.start_member(2);
+    let keys = ["node.key", "peer.key"].map(|name| (name, fs::read(lost.join(name)).unwrap()));
+    let [own, others] = [&lost, &other].map(|data| fs::read_to_string(data.join("node.key")).unwrap());
+    let dump = fs::read(&file).unwrap();
+    for key in [own, others] {
+        assert!(!dump.windows(64).any(|window| window == key.trim().as_bytes()));
+    }
+    fs::remove_dir_all(&lost).unwrap();
+    command("load", &lost, &[file.to_str().unwrap()]);
+    command("check", &lost, &[]);
+    for (name, key) in keys {
+        fs::write(lost.join(name), key).unwrap();
+        fs::set_permissions(lost.join(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    validators.start_member(1);
+    validators.wait_for_votes();
+    // The member is one of a quorum.
+    validators.nodes[0].take().unwrap().kill();
+    validators.wait_for_blocks(4);
+    validators.check_equal();
+    // From now on, the directory is that of member 1.
+    assert!(validators.nodes[1].take().unwrap().stop().status.success());
+    fs::copy(other.join("node.key"), lost.join("node.key")).unwrap();
+    fs::copy(other.join("peer.key"), lost.join("peer.key")).unwrap();
+    let output = refused(&lost, &["--network", &validators.file(), "--validator"]);
+    assert!(output.contains("expected the secret key of"), "{output}");
 }
 
 /// Checks that all running members have these transactions in blocks, after some time.

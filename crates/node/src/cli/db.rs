@@ -25,7 +25,8 @@ pub(crate) enum DbCommand {
     Rebuild(DbArgs),
     /// Write the chain to one file.
     ///
-    /// The file has blocks, parameters, accounts, pending transactions, and the secret key of the node.
+    /// The file has blocks, parameters, accounts, pending transactions, and the secret key of the node. The file of a
+    /// network has no key.
     Dump {
         /// Path of the new file. It must not exist.
         file: PathBuf,

@@ -25,8 +25,9 @@ pub(crate) struct Manifest {
     pub(crate) blocks_per_ds_epoch: u64,
     /// SHA-256 of the accounts file, in hexadecimal.
     pub(super) accounts: String,
-    /// Public key of the node, in hexadecimal.
-    pub(super) node_key: String,
+    /// Public key of the node, in hexadecimal; `None` for the chain of a network from a dump, until a member starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node_key: Option<String>,
     /// Hash of the genesis block; `None` until the first start has created the block.
     pub(crate) genesis: Option<String>,
     /// The minimum gas price that `SetMinimumGasPrice` has set, in Qa; `None` for the default price.
@@ -79,7 +80,7 @@ impl Manifest {
             shards,
             blocks_per_ds_epoch,
             accounts: digest(accounts),
-            node_key: key.public_key().to_string(),
+            node_key: Some(key.public_key().to_string()),
             genesis: None,
             gas_price: None,
             scilla_rules: Some(scilla_rules),
@@ -91,6 +92,17 @@ impl Manifest {
     #[cfg(feature = "network")]
     pub(crate) fn of_network(self, id: String) -> Self {
         Self { network: Some(id), ..self }
+    }
+
+    /// Returns the manifest for the dump of a network: without the key of the member that writes the dump.
+    pub(crate) fn without_key(self) -> Self {
+        Self { node_key: None, ..self }
+    }
+
+    /// Returns the manifest with the key of a member, if it has no key.
+    #[cfg(feature = "network")]
+    pub(crate) fn with_key(self, key: &KeyPair) -> Self {
+        Self { node_key: self.node_key.or_else(|| Some(key.public_key().to_string())), ..self }
     }
 
     /// Returns the Scilla rules of the chain.
@@ -137,6 +149,13 @@ impl ManifestFile {
     pub(super) fn new(manifest: Manifest) -> Self {
         let text = serde_json::to_string(&manifest).expect("text and numbers have a JSON form");
         Self { format: manifest.format(), manifest, checksum: digest(&text) }
+    }
+
+    /// Returns the content of the file.
+    pub(super) fn text(&self) -> serde_json::Result<String> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text)
     }
 }
 

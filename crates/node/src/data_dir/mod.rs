@@ -43,7 +43,7 @@ use crate::files::{self, FileError, UntrustedFile, Wanted};
 const LOCK: &str = "lock";
 pub(crate) const KEY: &str = "node.key";
 const PEER_KEY: &str = "peer.key";
-const NETWORK: &str = "network.toml";
+pub(crate) const NETWORK: &str = "network.toml";
 const AGREEMENT: &str = "agreement";
 pub(crate) const ACCOUNTS: &str = "accounts.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
@@ -373,10 +373,12 @@ impl DataDir {
     }
 
     pub(crate) fn write_manifest(&self, manifest: &Manifest) -> Result<(), DataDirError> {
-        let file = ManifestFile::new(manifest.clone());
-        let mut text = serde_json::to_string_pretty(&file).map_err(|error| self.damaged(MANIFEST, &error))?;
-        text.push('\n');
-        self.write(MANIFEST, text.as_bytes())
+        self.write(MANIFEST, self.manifest_text(manifest)?.as_bytes())
+    }
+
+    /// Returns the content of the file of a manifest.
+    pub(crate) fn manifest_text(&self, manifest: &Manifest) -> Result<String, DataDirError> {
+        ManifestFile::new(manifest.clone()).text().map_err(|error| self.damaged(MANIFEST, &error))
     }
 
     /// Stores the minimum gas price in the manifest, or removes the stored price if `price` is `None`. Has no effect
@@ -405,9 +407,10 @@ impl DataDir {
 
     /// Reads the node key of a directory with a chain, and compares it with the manifest.
     pub(crate) fn key(&self, manifest: &Manifest) -> Result<KeyPair, DataDirError> {
+        let expected = manifest.node_key.as_ref().ok_or_else(|| self.damaged(MANIFEST, "it has no node key"))?;
         let key = self.read_key()?.ok_or_else(|| self.damaged(KEY, "it is missing"))?;
-        if key.public_key().to_string() != manifest.node_key {
-            return Err(self.damaged(KEY, &format!("expected the secret key of {}", manifest.node_key)));
+        if key.public_key().to_string() != *expected {
+            return Err(self.damaged(KEY, &format!("expected the secret key of {expected}")));
         }
         Ok(key)
     }

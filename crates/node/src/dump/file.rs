@@ -10,6 +10,7 @@
 //! 4 accounts   of accounts.json
 //! 5 pool       of pool
 //! 6 rows       of the record: length of the key (1), of the value (2), key, value; again
+//! 8 network    of network.toml; only in version 4, between the kinds 2 and 4, instead of a key
 //! 7 end        number of rows (8), root of the state (32)                           once, last
 //! ```
 //!
@@ -27,9 +28,11 @@ use silica_state::{Head, RecordRow};
 use super::DumpFault;
 
 const MAGIC: [u8; 12] = *b"silica dump\n";
-/// Newest version of the format.
-const VERSION: u32 = 3;
-/// The version for a chain in which no block repeats the logical block number. Programs without support for [`VERSION`]
+/// Newest version of the format, for the chain of a network.
+const VERSION: u32 = 4;
+/// The version for the chain of a single node. Programs without support for [`VERSION`] can read such a dump.
+const VERSION_WITHOUT_NETWORK: u32 = 3;
+/// The version for a chain in which no block repeats the logical block number. Programs that support only this version
 /// can read such a dump.
 const VERSION_WITHOUT_REPEATS: u32 = 2;
 /// The version for a chain whose Scilla rules have no name. Programs that support only this version can read such a
@@ -38,8 +41,8 @@ const VERSION_WITHOUT_RULES: u32 = 1;
 /// Maximum size of the content of a section, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// The kind of a section. Sections are in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The kind of a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Head = 1,
     Manifest,
@@ -48,13 +51,22 @@ pub(super) enum Kind {
     Pool,
     Rows,
     End,
+    Network,
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [Self::Head, Self::Manifest, Self::Key, Self::Accounts, Self::Pool, Self::Rows, Self::End];
+    /// All kinds, in the order of their sections.
+    const ALL: [Self; 8] =
+        [Self::Head, Self::Manifest, Self::Key, Self::Network, Self::Accounts, Self::Pool, Self::Rows, Self::End];
 
     fn of(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == code)
+    }
+
+    /// Returns whether a section of this kind can follow one of the kind `last`.
+    fn follows(self, last: Self) -> bool {
+        let place = |kind| Self::ALL.iter().position(|it| *it == kind);
+        place(self) > place(last) || (self == last && !matches!(self, Self::Head | Self::End))
     }
 }
 
@@ -170,12 +182,13 @@ impl<W: Write> FileWriter<W> {
     }
 }
 
-/// Returns the lowest version that supports the Scilla rules and the blocks of a chain.
-pub(super) fn version_of(rules: Rules, head: &Head) -> u32 {
+/// Returns the lowest version that supports the Scilla rules and the blocks of a chain of a single node or a network.
+pub(super) fn version_of(rules: Rules, head: &Head, is_network: bool) -> u32 {
     match (head.totals.repeats, rules) {
+        _ if is_network => VERSION,
         (0, Rules::UNNAMED) => VERSION_WITHOUT_RULES,
         (0, _) => VERSION_WITHOUT_REPEATS,
-        _ => VERSION,
+        _ => VERSION_WITHOUT_NETWORK,
     }
 }
 
@@ -252,7 +265,7 @@ impl<R: Read> FileReader<R> {
         self.digest = sha256(&[&self.digest, &frame, &content]);
         let in_order = |kind: &Kind| match self.last {
             None => *kind == Kind::Head,
-            Some(last) => *kind > last || (*kind == last && !matches!(kind, Kind::Head | Kind::End)),
+            Some(last) => kind.follows(last),
         };
         let kind = Kind::of(code).filter(in_order);
         let (Some(kind), true) = (kind, digest == self.digest) else { return Err(damaged) };

@@ -3,7 +3,7 @@
 //!
 //! The file has the data that a node cannot compute: parameters, key, accounts, pending transactions, and the record of
 //! blocks. The import executes all blocks to compute the state. The root of this state must be the state root in the
-//! file.
+//! file. The dump of a network has the network file instead of a key, so each member can load it.
 
 mod file;
 #[cfg(test)]
@@ -20,10 +20,11 @@ use std::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use silica_state::{ArchiveError, DbError, RecordImport, RecordRow};
+use zeroize::Zeroizing;
 
 use self::file::{FileHead, FileReader, FileWriter, Kind, version_of};
 use crate::{
-    data_dir::{ACCOUNTS, DataDir, KEY, LONGEST_POOL, MANIFEST, POOL},
+    data_dir::{ACCOUNTS, DataDir, KEY, LONGEST_POOL, MANIFEST, NETWORK, POOL},
     driver::NodeHandle,
     files::{self, parent_of, sync_directory},
     maintenance::{self, ChainFiles, DbReport, MaintenanceError},
@@ -47,13 +48,6 @@ pub enum DumpError {
         "expected the name of a file, got -; a dump has the secret key of the node, so standard output is not permitted"
     )]
     StandardOutput,
-    /// The chain is that of a member of a network. A dump has the secret key, and no votes: a copy of the member could vote
-    /// a second time.
-    #[error(
-        "expected the directory of a single node, got that of a member of a network, whose key must not be copied; a \
-         member gets the blocks from the other members"
-    )]
-    Member,
     /// A file with this name exists.
     #[error("{} exists already", path.display())]
     Exists {
@@ -211,9 +205,6 @@ impl Source<'_> {
         path: &Path,
     ) -> Result<DumpReport, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
-        if self.data_dir.check_single_node().is_err() {
-            return Err(DumpError::Member);
-        }
         if path.symlink_metadata().is_ok() {
             return Err(DumpError::Exists { path: path.to_owned() });
         }
@@ -240,12 +231,12 @@ impl Source<'_> {
         path: &Path,
     ) -> Result<u64, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
+        let files = files_of(self.data_dir)?;
         // Create the draft as a new file with the permissions of a secret. An existing file can be open in another
         // process.
         let out = files::create(draft).map_err(failed)?;
         let mut file = FileWriter::new(BufWriter::new(out), &self.head, self.version).map_err(failed)?;
-        for (kind, name) in FILES {
-            let content = self.data_dir.read_file(name).map_err(MaintenanceError::from)?;
+        for (kind, content) in files {
             file.file(kind, &content).map_err(failed)?;
         }
         file.file(Kind::Pool, &self.pool).map_err(failed)?;
@@ -274,8 +265,23 @@ fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// The files of the data directory that a dump copies unchanged.
-const FILES: [(Kind, &str); 3] = [(Kind::Manifest, MANIFEST), (Kind::Key, KEY), (Kind::Accounts, ACCOUNTS)];
+/// Returns the files of the data directory that a dump has. The dump of a network has no key: a copy of a member without
+/// its votes could vote a second time.
+fn files_of(data_dir: &DataDir) -> Result<[(Kind, Zeroizing<Vec<u8>>); 3], MaintenanceError> {
+    let read = |kind, name| Ok::<_, MaintenanceError>((kind, data_dir.read_file(name)?));
+    let accounts = read(Kind::Accounts, ACCOUNTS)?;
+    match data_dir.manifest()? {
+        Some(manifest) if manifest.network.is_some() => {
+            let text = data_dir.manifest_text(&manifest.without_key())?;
+            let manifest = (Kind::Manifest, Zeroizing::new(text.into_bytes()));
+            Ok([manifest, read(Kind::Network, NETWORK)?, accounts])
+        }
+        _ => {
+            data_dir.check_single_node()?;
+            Ok([read(Kind::Manifest, MANIFEST)?, read(Kind::Key, KEY)?, accounts])
+        }
+    }
+}
 
 /// Writes the chain of a data directory to a file. Fails if a node uses the directory.
 ///
@@ -291,7 +297,7 @@ pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     let snapshot = store.snapshot();
     let head = snapshot.head().ok_or(DumpError::Empty)?;
     let pool = chain.data_dir.read_pool().map_err(MaintenanceError::from)?;
-    let version = version_of(chain.manifest.scilla_rules(), head);
+    let version = version_of(chain.manifest.scilla_rules(), head, chain.manifest.network.is_some());
     let head = FileHead::new(chain.manifest.chain_id, head);
     Source { data_dir: &chain.data_dir, pool, head, version }.write(snapshot.record_rows(), file)
 }
@@ -341,7 +347,8 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     files::create_directory(&directory).map_err(unusable)?;
     let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;
     let config = node.chain().config();
-    let version = version_of(config.rules.scilla, head);
+    // The method does not exist on a network.
+    let version = version_of(config.rules.scilla, head, false);
     let head = FileHead::new(config.chain_id.get(), head);
     Source { data_dir, pool, head, version }.write(at.snapshot.record_rows(), &directory.join(&name.0))
 }
@@ -409,6 +416,7 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
             }
             Kind::Manifest => MANIFEST,
             Kind::Key => KEY,
+            Kind::Network => NETWORK,
             Kind::Accounts => ACCOUNTS,
             Kind::Pool => POOL,
             // The head is the first section, which is already read. The reader rejects a second one.

@@ -271,7 +271,8 @@ pub(crate) struct ChainFiles {
     pub(crate) manifest: Manifest,
     config: ChainConfig,
     genesis: Genesis,
-    key: KeyPair,
+    /// The key of a single node. The members of a network sign blocks together.
+    key: Option<KeyPair>,
     committees: Committees,
 }
 
@@ -281,10 +282,11 @@ impl ChainFiles {
         let empty = || DataDirError::Empty { path: path.to_owned() };
         let manifest = data_dir.manifest()?.ok_or_else(empty)?;
         let genesis = Genesis::from_accounts_json(&data_dir.accounts(&manifest)?)?;
-        let key = data_dir.key(&manifest)?;
-        let (config, committees) = match data_dir.network(&manifest)? {
-            Some(network) => (network.parameters().chain_config(), network.committees()),
-            None => (manifest.chain_config(), key.public_key().into()),
+        let (config, committees, key) = if let Some(network) = data_dir.network(&manifest)? {
+            (network.parameters().chain_config(), network.committees(), None)
+        } else {
+            let key = data_dir.key(&manifest)?;
+            (manifest.chain_config(), key.public_key().into(), Some(key))
         };
         Ok(Self { data_dir, manifest, config, genesis, key, committees })
     }
@@ -315,8 +317,8 @@ impl ChainFiles {
         let opened =
             Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.log(done, all));
         let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;
-        if self.manifest.network.is_none() {
-            store.set_signer(range_signer(&self.key));
+        if let Some(key) = &self.key {
+            store.set_signer(range_signer(key));
         }
         silica_chain::set_balance_rules(&store, &self.config, &self.genesis, self.committees.clone())
             .map_err(BalanceError::from)?;

@@ -229,11 +229,9 @@ impl From<DumpError> for CallError {
         match &error {
             DumpError::Record(_) | DumpError::Source(_) => Self::internal(error),
             DumpError::Write { source, .. } => Self::api(code, format!("{error}: {source}")),
-            DumpError::Empty
-            | DumpError::InMemory
-            | DumpError::StandardOutput
-            | DumpError::Member
-            | DumpError::Exists { .. } => Self::with_text_of(code, &error),
+            DumpError::Empty | DumpError::InMemory | DumpError::StandardOutput | DumpError::Exists { .. } => {
+                Self::with_text_of(code, &error)
+            }
         }
     }
 }

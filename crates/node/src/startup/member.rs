@@ -75,8 +75,13 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
         if found != id {
             return Err(data_dir.other_chain("network id", &found, &config.origins.of("network"), &id).into());
         }
-        data_dir.key(&manifest)?;
-        manifest
+        // The directory from a dump belongs to no member before its first start.
+        let own = manifest.clone().with_key(&key);
+        data_dir.key(&own)?;
+        if own != manifest {
+            data_dir.write_manifest(&own)?;
+        }
+        own
     } else {
         data_dir.write_accounts(&accounts)?;
         data_dir.write_network(&text)?;
