@@ -1,4 +1,5 @@
-//! The replies of a member whose journal fails, and to a member that sends a false certificate.
+//! The replies of a member whose engine does not run: without a record in the journal, after a fault, and to false
+//! messages.
 
 use std::fs::File;
 
@@ -18,14 +19,15 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::*;
 use crate::{
+    ballot::Ballot,
     certificates::Certificates,
     journal::Journal,
     part::Assembler,
     places::Places,
-    shared::{Driver, Work},
+    shared::{Driver, Status, Work},
     signer::VoteSigner,
-    simulation::network::network,
-    types::EngineVote,
+    simulation::{network::network, ready},
+    types::{EngineProposal, EngineSignature, EngineVote},
 };
 
 fn key(index: usize) -> KeyPair {
@@ -136,7 +138,7 @@ impl Member {
             let (kind, height, round) = (VoteType::Precommit, EngineHeight(1), Round::ZERO);
             let vote = EngineVote { kind, height, round, value, member: address };
             let signer = VoteSigner { network: self.network.id(), key: key(*member) };
-            let signed = crate::simulation::ready(signer.sign_vote(vote)).unwrap();
+            let signed = ready(signer.sign_vote(vote)).unwrap();
             CommitSignature::new(address, signed.signature)
         };
         CommitCertificate {
@@ -240,6 +242,30 @@ fn co_signature_message_of_another_member_is_dropped() {
     assert_eq!(member.shared.status.lock().dropped, 0);
     member.shared.co_sign(2, &message);
     assert_eq!(member.shared.status.lock().dropped, 1);
+}
+
+#[test]
+fn member_that_waits_or_has_failed_signs_no_vote() {
+    type Change = fn(&mut Status);
+
+    let is_signed = |change: Change| {
+        let member = Member::new();
+        change(&mut member.shared.status.lock());
+        let (height, round, index) = (EngineHeight(1), Round::ZERO, member.shared.index);
+        let vote = EngineVote { kind: VoteType::Prevote, height, round, value: NilOrVal::Nil, member: index };
+        let proposal =
+            EngineProposal { height, round, value: ValueId([1; 32]), valid_round: Round::Nil, member: index };
+        let signer = VoteSigner { network: member.network.id(), key: key(usize::from(index.0)) };
+        let ballot = Ballot { shared: Arc::clone(&member.shared), signer };
+        let signatures = [
+            ready(ballot.sign_vote(vote)).unwrap().signature,
+            ready(ballot.sign_proposal(proposal)).unwrap().signature,
+        ];
+        signatures.map(|signature| signature != EngineSignature([0; 64]))
+    };
+    assert_eq!(is_signed(|_| {}), [true; 2]);
+    assert_eq!(is_signed(|status| status.waits = true), [false; 2]);
+    assert_eq!(is_signed(|status| status.failed = Some("a fault".to_owned())), [false; 2]);
 }
 
 /// The next height erases the votes of this one, so the decision must be on disk before.
