@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use arc_malachitebft_app::types::core::{Context, Timeout, TimeoutKind, Timeouts};
-use silica_council::{Height, Parameters, propose_timeout_of, proposer};
+use silica_council::{Height, Parameters, Timer, TimerKind, propose_timeout_of, proposer};
 
 /// Time for each step of a round whose proposer is absent.
 const ABSENT: Duration = Duration::from_millis(20);
@@ -13,6 +13,22 @@ const REBROADCAST: Duration = Duration::from_secs(1);
 
 /// Number of decisions that a member can announce late without being behind.
 const LATE: u64 = 4;
+
+/// Time for members that are later than a quorum with the first message of a co-signature session.
+const STRAGGLERS: Duration = Duration::from_millis(50);
+
+/// Time for a step of a co-signature session in round 0.
+const STEP: Duration = Duration::from_millis(500);
+
+/// Returns the time of a timer of a co-signature session. A step has 100 ms more in each round. Otherwise a network whose
+/// messages take longer than 250 ms would never seal a block. A proposal has 500 ms more in each round, so the round of a
+/// seal has time for several steps in which a signer is silent.
+pub(crate) fn time_of(timer: Timer) -> Duration {
+    match timer.kind {
+        TimerKind::Stragglers => STRAGGLERS,
+        TimerKind::Step => STEP.saturating_add(propose_timeout_of(Duration::ZERO, timer.round()) / 5),
+    }
+}
 
 /// Returns whether a member with this last announced decision is too far behind to propose at a height.
 pub(crate) fn is_behind(tip: u64, height: Height) -> bool {

@@ -23,7 +23,7 @@ pub const MAX_ATTEMPTS: u8 = 8;
 pub enum TimerKind {
     /// The time for members that are later than a quorum, some 50 ms.
     Stragglers,
-    /// The time for a step of the session: 200 ms in a local network, 1 s elsewhere.
+    /// The time for a step of the session: a message to the members and their answers. It grows with each round.
     Step,
 }
 
@@ -35,6 +35,13 @@ pub struct Timer {
     height: Height,
     round: u32,
     step: u32,
+}
+
+impl Timer {
+    /// Returns the round of the height in which the timer began.
+    pub const fn round(&self) -> u32 {
+        self.round
+    }
 }
 
 /// The recipients of a message.

@@ -31,6 +31,7 @@ use crate::{
     shared::{Shared, Turn, council_height, is_body, system_rng},
     signer::VoteVerifier,
     table::Known,
+    timeouts::time_of,
     types::{EngineHeight, MemberIndex, Members, ValueId},
 };
 
@@ -38,10 +39,6 @@ use crate::{
 const RETRY: Duration = Duration::from_secs(1);
 /// Time between two checks whether a decision is durable.
 const CHECK: Duration = Duration::from_millis(200);
-/// Time for members that are later than a quorum with the first message of a session.
-const STRAGGLERS: Duration = Duration::from_millis(50);
-/// Time for a step of a co-signature session.
-const STEP: Duration = Duration::from_millis(500);
 
 /// An entry of another member that has no verdict yet, and the port for the verdict.
 #[derive(Debug)]
@@ -517,8 +514,7 @@ impl Shared {
                     let after = match timer.kind {
                         // No member can be late if only a quorum is connected.
                         TimerKind::Stragglers if self.is_quorum_only() => Duration::ZERO,
-                        TimerKind::Stragglers => STRAGGLERS,
-                        TimerKind::Step => STEP,
+                        TimerKind::Stragglers | TimerKind::Step => time_of(timer),
                     };
                     self.run_later(after, move |shared, council, application| {
                         let effects = council.timer(timer, &mut system_rng());
