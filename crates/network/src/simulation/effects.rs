@@ -2,23 +2,22 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use arc_malachitebft_app::consensus::{Effect, Input, LocallyProposedValue, SignedConsensusMsg};
-use arc_malachitebft_app::types::core::{Round, Timeouts, Validity, ValueOrigin};
-use arc_malachitebft_signing::Signer as _;
+use arc_malachitebft_app::consensus::{Effect, Input, LivenessMsg, LocallyProposedValue, SignedConsensusMsg};
+use arc_malachitebft_app::types::core::{CommitCertificate, Round, Timeouts, Validity, ValueOrigin};
 use chacha20::ChaCha8Rng;
 use silica_council::{
-    Body, CoSignMessage, Content, Council, Effect as CoSignEffect, Entry, EntryId, EntryKind, Height, ProposalError,
-    Recipient, Rule, Seal, TimerKind, Verdict,
+    CoSignRound, Content, Council, Decided, Effect as CoSignEffect, Entry, EntryKind, Height, ProposalError, Recipient,
+    Rule, Verdict, Withheld, propose_timeout_of,
 };
-use silica_protocol::{StateRoot, Timestamp};
+use silica_protocol::Timestamp;
 
 use crate::{
     context::Ctx,
     simulation::{
-        member::{Running, Status, proposed, ready},
+        member::{Member, Running, Status, is_unsigned, proposed},
         world::{Event, Message, World},
     },
-    types::EngineProposal,
+    timeouts::time_of,
 };
 
 impl World {
@@ -27,12 +26,7 @@ impl World {
         let starts = self.members[member].starts;
         let mut queue = VecDeque::from(effects);
         while let Some(effect) = queue.pop_front() {
-            let crash = self.rates.crash;
-            if self.happens(crash) {
-                self.see("a crash");
-                self.crash(member);
-            }
-            if self.members[member].starts != starts || self.members[member].running().is_none() {
+            if !self.passes(member, "before an effect") || self.members[member].starts != starts {
                 return;
             }
             let inputs = self.execute(member, effect);
@@ -58,26 +52,28 @@ impl World {
             Effect::StartRound(height, round, _, _, _) => {
                 self.members[member].flush();
                 let (height, round) = (height.council().unwrap(), round.as_u32().unwrap());
+                if let Some(running) = self.members[member].running() {
+                    // A round that is over proposes nothing.
+                    running.waits = None;
+                }
+                if round > 0 {
+                    self.see("a later round");
+                }
                 if height.kind() == EntryKind::Seal {
                     self.co_sign(member, |council, rng| council.start_round(height, round, rng));
                 }
             }
             Effect::PublishConsensusMsg(message, _) => {
                 self.members[member].flush();
-                self.members[member].watch(&message);
-                let others = self.others(member);
-                self.send(member, others, &Message::Consensus(message));
+                self.publish(member, message);
             }
             Effect::PublishLivenessMsg(message, _) => {
                 let others = self.others(member);
                 self.send(member, others, &Message::Liveness(message));
             }
-            Effect::RepublishVote(vote, _) => {
-                let others = self.others(member);
-                self.send(member, others, &Message::Consensus(SignedConsensusMsg::Vote(vote)));
-            }
+            Effect::RepublishVote(vote, _) => self.publish(member, SignedConsensusMsg::Vote(vote)),
             Effect::RepublishRoundCertificate(certificate, _) => {
-                let message = arc_malachitebft_app::consensus::LivenessMsg::SkipRoundCertificate(certificate);
+                let message = LivenessMsg::SkipRoundCertificate(certificate);
                 let others = self.others(member);
                 self.send(member, others, &Message::Liveness(message));
             }
@@ -100,21 +96,9 @@ impl World {
             Effect::Decide(certificate, _, _) => {
                 self.members[member].flush();
                 self.note(member, &certificate);
-                let height = certificate.height.council().unwrap();
-                match self.members[member].decide(certificate) {
-                    Ok(()) => {
-                        let pause = if height.kind() == EntryKind::Body { 0 } else { 200 };
-                        let starts = self.members[member].starts;
-                        self.schedule(pause, Event::Start { member, starts });
-                    }
-                    Err(error) => panic!("seed {}: member {member}: {error:?}", self.seed),
-                }
+                self.decide(member, certificate);
             }
-            Effect::Finalize(_, _, evidence, _) => {
-                if !evidence.is_empty() {
-                    self.see("evidence");
-                }
-            }
+            Effect::Finalize(_, _, evidence, _) => self.watch_evidence(member, &evidence),
             Effect::CertVerifiedSyncValue(value, proposer, _) => {
                 let (height, round) = (value.certificate.height.council().unwrap(), value.certificate.round);
                 self.see("a synced entry");
@@ -123,7 +107,9 @@ impl World {
                 let Some(Input::ProposedValue(value, _)) =
                     self.judge(member, member, height, round, valid_round, proposer, &bytes)
                 else {
-                    panic!("seed {}: no verdict on a decided entry", self.seed)
+                    let is_running = self.members[member].running().is_some();
+                    assert!(!is_running, "seed {}: member {member}: no verdict on {height}", self.seed);
+                    return Vec::new();
                 };
                 return vec![Input::ProposedValue(value, ValueOrigin::Sync)];
             }
@@ -141,28 +127,119 @@ impl World {
         Vec::new()
     }
 
+    /// Sends a vote or proposal to all other members. A vote that must not exist has no signature, and stays here.
+    fn publish(&mut self, member: usize, message: SignedConsensusMsg<Ctx>) {
+        if is_unsigned(&message) {
+            return self.see("a vote that a member without its files does not send");
+        }
+        self.watch_vote(member, &message);
+        if !self.send_two_votes(member, &message) {
+            let others = self.others(member);
+            self.send(member, others, &Message::Consensus(message));
+        }
+        self.passes(member, "after a vote or proposal");
+    }
+
+    /// Processes a decision: stores it, and lets the next height begin.
+    fn decide(&mut self, member: usize, certificate: CommitCertificate<Ctx>) {
+        let (height, id) = (certificate.height.council().unwrap(), certificate.value_id.into());
+        if height.kind() == EntryKind::Seal {
+            self.members[member].certificates.insert(height, certificate.clone());
+        }
+        if !self.passes(member, "before a decision is processed") {
+            return;
+        }
+        let decided = self.members[member].decide(height, id);
+        match decided.unwrap_or_else(|error| panic!("seed {}: member {member}: {error:?}", self.seed)) {
+            Decided::Body => {
+                if !self.passes(member, "before a decided body is in the journal") {
+                    return;
+                }
+                self.members[member].keep_decision(id);
+                self.members[member].certificates.insert(height, certificate);
+                if !self.passes(member, "after a decided body is in the journal") {
+                    return;
+                }
+            }
+            Decided::Block(_) => {
+                self.check(member);
+                if !self.passes(member, "before the journal of a block is removed") {
+                    return;
+                }
+                self.members[member].clear_journal();
+                if !self.passes(member, "after the journal of a block is removed") {
+                    return;
+                }
+            }
+        }
+        // A member that is behind does not wait for the time of the next block.
+        let is_behind = height.next().is_some_and(|next| self.decided.contains_key(&next));
+        let pause = if height.kind() == EntryKind::Body || is_behind { 0 } else { 200 };
+        let starts = self.members[member].starts;
+        self.schedule(pause, Event::Start { member, starts });
+    }
+
     /// Proposes an entry, if the member has one.
-    fn get_value(&mut self, member: usize, height: Height, round: u32) -> Vec<Input<Ctx>> {
+    pub(super) fn get_value(&mut self, member: usize, height: Height, round: u32) -> Vec<Input<Ctx>> {
+        let Member { votes, starts, .. } = self.members[member];
         let now = self.members[member].clock(self.time);
-        let Some(Running { producer, council, waits, .. }) = self.members[member].running() else { return Vec::new() };
+        let Some(Running { producer, council, waits, .. }) = self.members[member].running().filter(|_| votes) else {
+            return Vec::new();
+        };
         let entry = match council.propose(producer, height, round, now) {
             Ok(entry) => entry,
             Err(ProposalError::NoSeal) => {
                 *waits = Some(round);
                 return Vec::new();
             }
+            Err(ProposalError::Empty { due }) => {
+                *waits = Some(round);
+                self.see("a body that waits for a transaction");
+                self.schedule(100, Event::Propose { member, starts, height, round, due });
+                return Vec::new();
+            }
             Err(error) => panic!("seed {}: member {member}: {error}", self.seed),
         };
-        if self.forger == Some(member) && self.happens(700) {
+        if self.lies(member, self.rates.forge) {
             self.forge(member, height, round, &entry);
             return Vec::new();
         }
         let (id, bytes, round) = (entry.id, Arc::clone(&entry.bytes), Round::new(round));
-        self.members[member].write(height, entry, round, member);
+        if !self.keep(member, height, entry, true) {
+            return Vec::new();
+        }
         let message = Message::Entry { height, round, valid_round: Round::Nil, proposer: member, bytes };
         let others = self.others(member);
         self.send(member, others, &message);
         vec![Input::Propose(LocallyProposedValue::new(height.into(), round, id.into()))]
+    }
+
+    /// Makes an entry durable before the member votes for it. Returns whether the member runs on.
+    fn keep(&mut self, member: usize, height: Height, entry: Entry, is_own: bool) -> bool {
+        self.members[member].write(height, entry, is_own);
+        if !self.passes(member, "before an entry is flushed") {
+            return false;
+        }
+        self.members[member].flush();
+        self.passes(member, "after an entry is flushed")
+    }
+
+    /// Proposes in a round that waits for a transaction, when there is one or when a body without one is due.
+    pub(super) fn propose_later(&mut self, member: usize, height: Height, round: u32, due: Timestamp) {
+        let (now, starts) = (self.members[member].clock(self.time), self.members[member].starts);
+        let is_next = self.members[member].height() == Some(height);
+        let Some(Running { chain, waits, .. }) = self.members[member].running() else { return };
+        if *waits != Some(round) || !is_next {
+            return;
+        }
+        if now < due && !chain.has_candidates() {
+            return self.schedule(100, Event::Propose { member, starts, height, round, due });
+        }
+        *waits = None;
+        for input in self.get_value(member, height, round) {
+            let effects = self.members[member].process(input);
+            self.apply(member, effects);
+        }
     }
 
     /// Judges the entry of another member, and writes a valid entry to the journal. A member judges an entry from
@@ -188,28 +265,37 @@ impl World {
         match council.judge(producer, height, bytes, rule) {
             Verdict::Valid(id) => {
                 let entry = Entry { id, bytes: Arc::clone(bytes) };
-                self.members[to].write(height, entry, round, proposer);
+                if !self.keep(to, height, entry, false) {
+                    return None;
+                }
                 Some(proposed(height, round, proposer, id, Validity::Valid))
             }
             Verdict::Invalid { id, reason } => {
-                assert_eq!(Some(proposer), self.forger, "seed {}: member {to}: {reason}", self.seed);
+                assert!(self.liars.contains(&proposer), "seed {}: member {to}: {reason}", self.seed);
                 self.see("an invalid entry");
                 Some(proposed(height, round, proposer, id, Validity::Invalid))
             }
             Verdict::Later(at) => {
                 let delay = (at.get() - now.get()).div_ceil(1_000);
+                let round_ends = propose_timeout_of(self.network.parameters().propose_timeout, round.as_u32().unwrap());
+                self.see("a withheld entry");
+                if u128::from(delay) > round_ends.as_millis() {
+                    return None;
+                }
                 let message = Message::Entry { height, round, valid_round, proposer, bytes: Arc::clone(bytes) };
                 self.schedule(delay, Event::Message { from, to, message });
-                self.see("a withheld entry");
                 None
             }
-            Verdict::Withheld(silica_council::Withheld::Height { expected: Some(expected), got }) if got > expected => {
-                // The member is behind. It tries again later, as from a buffer.
+            Verdict::Withheld(Withheld::Height { expected: Some(expected), got }) if got > expected => {
+                // The member is behind by less than a block. It tries again later, as from a buffer.
+                if got.get() > expected.get() + 2 {
+                    return None;
+                }
                 let message = Message::Entry { height, round, valid_round, proposer, bytes: Arc::clone(bytes) };
                 self.schedule(100, Event::Message { from, to, message });
                 None
             }
-            Verdict::Withheld(silica_council::Withheld::Height { .. }) => None,
+            Verdict::Withheld(Withheld::Height { .. }) => None,
             Verdict::Withheld(_) => {
                 self.see("a withheld entry");
                 None
@@ -223,24 +309,32 @@ impl World {
         member: usize,
         call: impl FnOnce(&mut Council, &mut ChaCha8Rng) -> Vec<CoSignEffect>,
     ) {
-        let super::member::Member { status: Status::Running(running), rng, starts, .. } = &mut self.members[member]
-        else {
+        let Member { status: Status::Running(running), rng, starts, .. } = &mut self.members[member] else {
             return;
         };
         let (effects, starts) = (call(&mut running.council, rng), *starts);
         for effect in effects {
+            if self.members[member].starts != starts || self.members[member].running().is_none() {
+                return;
+            }
             match effect {
                 CoSignEffect::Send(recipient, message) => {
-                    self.check_message(member, &message);
                     let to = match recipient {
                         Recipient::All => self.others(member),
                         Recipient::One(to) => vec![to],
                     };
-                    self.send(member, to, &Message::CoSign(message.encode()));
+                    let point = point_before(&message.content);
+                    if !self.passes(member, point) {
+                        return;
+                    }
+                    self.watch_co_signature(member, &message);
+                    if !self.send_false_co_signature(member, &to, &message) {
+                        self.send(member, to, &Message::CoSign(message.encode()));
+                    }
                 }
                 CoSignEffect::Timer(timer) => {
-                    let delay = if timer.kind == TimerKind::Stragglers { 50 } else { 200 };
-                    self.schedule(delay, Event::CoSignTimer { member, starts, timer });
+                    let delay = time_of(timer).as_millis();
+                    self.schedule(u64::try_from(delay).unwrap(), Event::CoSignTimer { member, starts, timer });
                 }
                 CoSignEffect::Sealed(_) => {
                     let height = self.members[member].height().unwrap();
@@ -252,72 +346,26 @@ impl World {
                     }
                 }
                 CoSignEffect::Failed(_) => self.see("a failed session"),
-                CoSignEffect::Fault { .. } => panic!("seed {}: {effect:?}", self.seed),
-            }
-        }
-    }
-
-    /// Checks that a member answers for a decided body only.
-    fn check_message(&mut self, member: usize, message: &CoSignMessage) {
-        let body = Height::of_body(message.session.height.block()).unwrap();
-        assert!(self.decided.contains_key(&body), "seed {}: member {member}: {message:?}", self.seed);
-        if matches!(message.content, Content::Responses(..)) {
-            assert_eq!(self.members[member].height(), Some(message.session.height), "seed {}", self.seed);
-        }
-    }
-
-    /// Sends a false entry, or two different bodies, with the signature of the member.
-    fn forge(&mut self, member: usize, height: Height, round: u32, entry: &Entry) {
-        let network = self.network.id();
-        let others = self.others(member);
-        let mut valid_round = Round::Nil;
-        let entries: Vec<(Vec<u8>, EntryId, Vec<usize>)> = match height.kind() {
-            EntryKind::Body => {
-                let limits = self.network.parameters().body_limits();
-                let mut body = Body::decode(height, &entry.bytes, &limits).unwrap();
-                let kind = self.draw(3);
-                if kind == 0 {
-                    self.see("a body from the future");
-                    // The name of an earlier round must not hide the time.
-                    valid_round = Round::ZERO;
-                    body.timestamp = Timestamp::new(body.timestamp.get() + 3_600_000_000);
-                    let bytes = body.encode();
-                    let id = EntryId::of_body(&network, height, &bytes);
-                    vec![(bytes, id, others)]
-                } else if kind == 1 {
-                    self.see("two bodies");
-                    body.timestamp = body.timestamp.next().unwrap();
-                    let other = body.encode();
-                    let id = EntryId::of_body(&network, height, &other);
-                    let (even, odd) = others.into_iter().partition(|other| other % 2 == 0);
-                    vec![(entry.bytes.to_vec(), entry.id, even), (other, id, odd)]
-                } else {
-                    self.see("a false body");
-                    body.header.state_root = StateRoot::new([7; 32]);
-                    let bytes = body.encode();
-                    let id = EntryId::of_body(&network, height, &bytes);
-                    vec![(bytes, id, others)]
+                CoSignEffect::Fault { member: of, reason } => {
+                    assert!(self.liars.contains(&of), "seed {}: member {of}: {reason}", self.seed);
+                    self.see("a fault in a session");
                 }
             }
-            EntryKind::Seal => {
-                self.see("a false seal");
-                let mut seal = Seal::decode(&entry.bytes, self.members.len()).unwrap();
-                seal.items.swap(0, 1);
-                let bytes = seal.encode();
-                let running = self.members[member].running().unwrap();
-                let id = EntryId::of_seal(&network, height, &running.council.decided_body().unwrap().id, &bytes);
-                vec![(bytes, id, others)]
-            }
-        };
-        for (bytes, id, to) in entries {
-            let (round, value, index) = (Round::new(round), id.into(), self.members[member].index());
-            let proposal =
-                EngineProposal { height: height.into(), round, value, valid_round: Round::Nil, member: index };
-            let signed = ready(self.members[member].signer.sign_proposal(proposal)).unwrap();
-            let proposal = SignedConsensusMsg::Proposal(signed);
-            let entry = Message::Entry { height, round, valid_round, proposer: member, bytes: bytes.into() };
-            self.send(member, to.clone(), &entry);
-            self.send(member, to, &Message::Consensus(proposal));
         }
+    }
+}
+
+/// Returns the name of the time before a co-signature message.
+fn point_before(content: &Content) -> &'static str {
+    match content {
+        Content::Ready { .. } => "before Ready",
+        Content::Set { .. } => "before Set",
+        Content::Points(CoSignRound::First, _) => "before the first points",
+        Content::Challenge(CoSignRound::First, _) => "before the first challenge",
+        Content::Responses(CoSignRound::First, _) => "before the first responses",
+        Content::First(_) => "before the first signatures",
+        Content::Points(CoSignRound::Second, _) => "before the second points",
+        Content::Challenge(CoSignRound::Second, _) => "before the second challenge",
+        Content::Responses(CoSignRound::Second, _) => "before the second responses",
     }
 }

@@ -23,24 +23,28 @@ use silica_chain::{
     consensus::Application as _,
     state::{Store, StoreOptions},
 };
-use silica_council::{Council, DecideError, Decided, Entry, EntryId, EntryKind, Height, NetworkFile, Rule, Verdict};
+use silica_council::{
+    Council, DecideError, Decided, Entry, EntryId, EntryKind, Height, NetworkFile, NewFiles, Rule, Verdict,
+};
 use silica_protocol::Timestamp;
 
 use crate::{
     context::Ctx,
-    signer::{VoteSigner, VoteVerifier},
-    simulation::network,
+    signer::VoteSigner,
+    simulation::{network, verifier::SharedVerifier},
     timeouts::HeightTimeouts,
-    types::{EngineVote, MemberIndex, Members},
+    types::{EngineSignature, MemberIndex, Members},
 };
+
+/// The signature of a vote that a member does not send.
+const NONE: EngineSignature = EngineSignature([0; 64]);
 
 /// An entry that a member has found valid, before it votes for the entry.
 #[derive(Clone, Debug)]
 pub(super) struct Journalled {
     pub(super) height: Height,
     pub(super) entry: Entry,
-    round: Round,
-    proposer: usize,
+    is_own: bool,
     is_decided: bool,
 }
 
@@ -66,40 +70,49 @@ pub(super) enum Status {
 pub(super) struct Member {
     pub(super) index: usize,
     pub(super) signer: VoteSigner,
+    verifier: SharedVerifier,
     network: Arc<NetworkFile>,
     pub(super) status: Status,
     pub(super) journal: Vec<Journalled>,
-    /// The log of the engine, with the number of entries that are on disk.
+    /// The log of the engine.
     log: Vec<Input<Ctx>>,
-    flushed: usize,
     log_height: Option<Height>,
+    /// The number of records of the journal and of entries of the log that a power failure cannot erase.
+    flushed: [usize; 2],
+    /// The first start with new files, until the member can have lost no votes.
+    first_start: Option<Timestamp>,
+    /// Whether the member votes.
+    pub(super) votes: bool,
     pub(super) certificates: BTreeMap<Height, CommitCertificate<Ctx>>,
-    /// All votes that the member has sent.
-    votes: BTreeMap<String, EngineVote>,
     pub(super) rng: ChaCha8Rng,
     pub(super) starts: u64,
     pub(super) skew: i64,
+    /// The highest height of which an entry has arrived.
+    pub(super) seen: Option<Height>,
     /// The members to which this member believes to have no connection.
     pub(super) absent: Vec<bool>,
 }
 
 impl Member {
-    pub(super) fn new(network: &Arc<NetworkFile>, index: usize, seed: u64, skew: i64) -> Self {
+    pub(super) fn new(network: &Arc<NetworkFile>, index: usize, seed: u64, verifier: SharedVerifier) -> Self {
         let store = Store::ephemeral(StoreOptions::default());
         Self {
             index,
             signer: VoteSigner { network: network.id(), key: network::key(index) },
+            verifier,
             network: Arc::clone(network),
             status: Status::Down(Box::new(store), 0),
             journal: Vec::new(),
             log: Vec::new(),
-            flushed: 0,
             log_height: None,
+            flushed: [0; 2],
+            first_start: None,
+            votes: true,
             certificates: BTreeMap::new(),
-            votes: BTreeMap::new(),
             rng: ChaCha8Rng::seed_from_u64(seed << 32 | u64::try_from(index).unwrap() << 24),
             starts: 0,
-            skew,
+            skew: 0,
+            seen: None,
             absent: vec![false; network.members().len()],
         }
     }
@@ -113,14 +126,47 @@ impl Member {
         if let Status::Running(running) = &mut self.status { Some(running) } else { None }
     }
 
-    /// Stops the member. Its memory and the entries of the log that are not flushed are lost.
-    pub(super) fn crash(&mut self, until: u64) {
+    /// Stops the member. Its memory is lost. The journal and the log keep these numbers of records that are not flushed.
+    pub(super) fn crash(&mut self, until: u64, kept: [usize; 2]) {
         if self.running().is_none() {
             return;
         }
-        self.log.truncate(self.flushed);
+        let [journal, log] = self.flushed;
+        self.journal.truncate(journal + kept[0]);
+        self.log.truncate(log + kept[1]);
+        self.flush();
         if let Status::Running(running) = std::mem::replace(&mut self.status, Status::Moving) {
             self.status = Status::Down(Box::new(running.producer.into_store()), until);
+        }
+    }
+
+    /// Returns the numbers of records of the journal and of entries of the log that are not flushed.
+    pub(super) fn unflushed(&self) -> [usize; 2] {
+        [self.journal.len() - self.flushed[0], self.log.len() - self.flushed[1]]
+    }
+
+    /// Deletes the files of the agreement of a member that is down.
+    pub(super) fn lose_files(&mut self, now: Timestamp) {
+        (self.journal, self.log, self.log_height) = (Vec::new(), Vec::new(), None);
+        self.certificates.clear();
+        (self.flushed, self.first_start) = ([0; 2], Some(now));
+    }
+
+    /// Returns whether the member can have lost votes.
+    pub(super) fn has_new_files(&self) -> bool {
+        self.first_start.is_some()
+    }
+
+    /// Decides whether the member votes, if its files are new.
+    fn judge_new_files(&mut self) {
+        let Some(since) = self.first_start else { return };
+        let drift = self.network.parameters().drift;
+        let Some(running) = self.running() else { return };
+        let head = running.producer.head();
+        match NewFiles::after(head.header.number, head.timestamp, since, drift) {
+            NewFiles::Begin => self.votes = true,
+            NewFiles::Wait => self.votes = false,
+            NewFiles::Vote => (self.votes, self.first_start) = (true, None),
         }
     }
 
@@ -133,19 +179,21 @@ impl Member {
         let mut council = Council::new(&self.network, self.signer.key.clone()).unwrap();
         let first = council.next_height(producer.head().header.number).unwrap();
         self.journal.retain(|record| record.height >= first);
+        self.flushed[0] = self.journal.len();
         if let Some(record) = self.journal.iter().find(|record| record.is_decided) {
             council.decide(&mut producer, record.height, record.entry.id, Some(&record.entry.bytes)).unwrap();
         }
         let due = council.next_height(producer.head().header.number).unwrap();
         let mut inputs = Vec::new();
         for record in self.journal.iter().filter(|record| record.height == due) {
-            let verdict = if record.proposer == self.index {
+            let verdict = if record.is_own {
                 council.restore_own(&mut producer, due, &record.entry.bytes)
             } else {
                 council.judge(&mut producer, due, &record.entry.bytes, Rule::Accepted)
             };
             assert!(matches!(verdict, Verdict::Valid(id) if id == record.entry.id), "{verdict:?}");
-            inputs.push(proposed(due, record.round, record.proposer, record.entry.id, Validity::Valid));
+            // The journal has neither the round nor the proposer.
+            inputs.push(proposed(due, Round::ZERO, self.index, record.entry.id, Validity::Valid));
         }
         let params = Params {
             address: self.index(),
@@ -174,7 +222,7 @@ impl Member {
             effects.extend(replayed.into_iter().filter(|effect| !matches!(effect, Effect::WalAppend(..))));
         }
         self.running().unwrap().engine.reset_entries_index();
-        self.flushed = log.len();
+        self.flushed[1] = log.len();
         self.log = log;
         for input in inputs {
             effects.extend(self.process(input));
@@ -184,7 +232,8 @@ impl Member {
 
     /// Begins a height with an empty log.
     pub(super) fn start(&mut self, height: Height) -> Vec<Effect<Ctx>> {
-        (self.log, self.flushed, self.log_height) = (Vec::new(), 0, Some(height));
+        (self.log, self.flushed[1], self.log_height) = (Vec::new(), 0, Some(height));
+        self.judge_new_files();
         let committee = self.network.committee();
         let is_absent = |member: usize| self.absent[member];
         let timeouts = HeightTimeouts::new(self.network.parameters(), committee.len(), height, is_absent);
@@ -196,14 +245,15 @@ impl Member {
 
     /// Gives an input to the engine. Returns the effects that need no answer.
     pub(super) fn process(&mut self, input: Input<Ctx>) -> Vec<Effect<Ctx>> {
-        let (signer, index) = (self.signer.clone(), self.index);
+        let (signer, verifier) = (self.signer.clone(), self.verifier.clone());
+        let (ballot, index) = (Ballot { signer, verifier, votes: self.votes }, self.index);
         let Some(running) = self.running() else { return Vec::new() };
         let mut effects = Vec::new();
         let result: Result<(), arc_malachitebft_app::consensus::Error<Ctx>> = process!(
             input: input,
             state: &mut running.engine,
             metrics: &running.metrics,
-            with: effect => Ok::<_, Infallible>(answer(&signer, effect, &mut effects))
+            with: effect => Ok::<_, Infallible>(answer(&ballot, effect, &mut effects))
         );
         if let Err(error) = result {
             panic!("member {index}: {error}");
@@ -215,18 +265,9 @@ impl Member {
         self.log.push(input);
     }
 
+    /// Makes the journal and the log durable.
     pub(super) fn flush(&mut self) {
-        self.flushed = self.log.len();
-    }
-
-    /// Checks that the member sends no two different votes of one kind in a round.
-    pub(super) fn watch(&mut self, message: &SignedConsensusMsg<Ctx>) {
-        if let SignedConsensusMsg::Vote(vote) = message {
-            let vote = &vote.message;
-            let place = format!("{:?} {} {}", vote.kind, vote.height, vote.round);
-            let earlier = self.votes.insert(place, vote.clone());
-            assert!(earlier.is_none_or(|earlier| earlier == *vote), "member {}: {vote:?}", self.index);
-        }
+        self.flushed = [self.journal.len(), self.log.len()];
     }
 
     pub(super) fn clock(&self, time: u64) -> Timestamp {
@@ -239,26 +280,31 @@ impl Member {
         council.next_height(producer.head().header.number)
     }
 
-    /// Keeps an entry before the member votes for it.
-    pub(super) fn write(&mut self, height: Height, entry: Entry, round: Round, proposer: usize) {
-        self.journal.push(Journalled { height, entry, round, proposer, is_decided: false });
+    /// Adds an entry to the journal. Without a flush, a crash can erase it.
+    pub(super) fn write(&mut self, height: Height, entry: Entry, is_own: bool) {
+        if !self.journal.iter().any(|record| record.height == height && record.entry.id == entry.id) {
+            self.journal.push(Journalled { height, entry, is_own, is_decided: false });
+        }
     }
 
-    /// Processes a decision of the engine. Returns whether the next height can begin.
-    pub(super) fn decide(&mut self, certificate: CommitCertificate<Ctx>) -> Result<(), Box<DecideError>> {
-        let (height, id) = (certificate.height.council().unwrap(), EntryId::from(certificate.value_id));
+    /// Passes a decision of the engine to the council.
+    pub(super) fn decide(&mut self, height: Height, id: EntryId) -> Result<Decided, Box<DecideError>> {
         let bytes = self.journal.iter().find(|record| record.entry.id == id).map(|record| record.entry.bytes.clone());
         let Running { producer, council, .. } = self.running().unwrap();
-        let decided = council.decide(producer, height, id, bytes.as_deref())?;
-        match decided {
-            Decided::Body => {
-                let record = self.journal.iter_mut().find(|record| record.entry.id == id);
-                record.expect("a decided body was written before the vote").is_decided = true;
-            }
-            Decided::Block(_) => self.journal.retain(|record| record.height > height),
-        }
-        self.certificates.insert(height, certificate);
-        Ok(())
+        council.decide(producer, height, id, bytes.as_deref()).map_err(Box::new)
+    }
+
+    /// Keeps the decision of a body, durably.
+    pub(super) fn keep_decision(&mut self, id: EntryId) {
+        let record = self.journal.iter_mut().find(|record| record.entry.id == id);
+        record.expect("a decided body was written before the vote").is_decided = true;
+        self.flush();
+    }
+
+    /// Removes all entries of the journal.
+    pub(super) fn clear_journal(&mut self) {
+        self.journal.clear();
+        self.flushed[0] = 0;
     }
 
     /// Returns the bytes of an entry that the member has decided.
@@ -269,6 +315,14 @@ impl Member {
         let is_body = height.kind() == EntryKind::Body;
         let decided = || running.council.decided_body().filter(|_| is_body).map(|entry| entry.bytes.to_vec());
         committed.or_else(decided)
+    }
+}
+
+/// Returns whether a message has the signature of a vote that must not exist.
+pub(super) fn is_unsigned(message: &SignedConsensusMsg<Ctx>) -> bool {
+    match message {
+        SignedConsensusMsg::Vote(vote) => vote.signature == NONE,
+        SignedConsensusMsg::Proposal(proposal) => proposal.signature == NONE,
     }
 }
 
@@ -283,11 +337,20 @@ pub(super) fn proposed(height: Height, round: Round, proposer: usize, id: EntryI
     Input::ProposedValue(value, ValueOrigin::Consensus)
 }
 
+/// Signs the votes of a member, while it votes, and verifies those of others.
+struct Ballot {
+    signer: VoteSigner,
+    verifier: SharedVerifier,
+    votes: bool,
+}
+
 /// Answers an effect that needs an answer. Keeps all others.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all other effects are for the scheduler")]
-fn answer(signer: &VoteSigner, effect: Effect<Ctx>, effects: &mut Vec<Effect<Ctx>>) -> Resume<Ctx> {
-    let verifier = VoteVerifier { network: signer.network };
+fn answer(ballot: &Ballot, effect: Effect<Ctx>, effects: &mut Vec<Effect<Ctx>>) -> Resume<Ctx> {
+    let Ballot { signer, verifier, .. } = ballot;
     match effect {
+        Effect::SignVote(vote, r) if !ballot.votes => r.resume_with(SignedMessage::new(vote, NONE)),
+        Effect::SignProposal(proposal, r) if !ballot.votes => r.resume_with(SignedMessage::new(proposal, NONE)),
         Effect::SignVote(vote, r) => r.resume_with(ready(signer.sign_vote(vote)).unwrap()),
         Effect::SignProposal(proposal, r) => r.resume_with(ready(signer.sign_proposal(proposal)).unwrap()),
         Effect::VerifySignature(SignedMessage { message, signature }, key, r) => {

@@ -1,74 +1,105 @@
 //! Networks of members that agree by the engine, without sockets, threads and clocks. A run is a function of its seed.
 //!
-//! `AGREEMENT_SEEDS=1000` runs more seeds of each scenario, and `AGREEMENT_SEED=7` one of them.
+//! `AGREEMENT_SEEDS=1000` runs more seeds of each scenario, and `AGREEMENT_SEED=7` one of them. `AGREEMENT_BLOCKS=500`
+//! changes the number of blocks of the mixture. With the name of a file in `AGREEMENT_PROGRESS`, the mixture writes its
+//! finished seeds to the file, and leaves them out at the next run.
+mod checks;
 mod effects;
+mod liars;
 mod member;
+mod mixture;
 pub(crate) mod network;
+mod runner;
+mod verifier;
+mod watch;
 mod world;
 
-use std::collections::BTreeSet;
-
 pub(crate) use self::member::ready;
-use self::world::{Rates, World};
+use self::{
+    network::Shape,
+    runner::{Counts, number, run_seeds},
+    world::{Rates, World},
+};
 
-fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok()?.parse().ok()
-}
+/// Seeds and blocks of the mixture.
+const MIXTURE: (u64, u64) = (100, 60);
 
 /// Runs a scenario with each seed. Returns what has happened.
-fn run(name: &str, members: usize, blocks: u64, seeds: u64, rates: impl Fn(&mut World)) -> BTreeSet<String> {
-    let seeds = match number("AGREEMENT_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("AGREEMENT_SEEDS").unwrap_or(seeds),
-    };
-    let mut seen = BTreeSet::new();
-    for seed in seeds {
-        println!("{name}: seed {seed}");
-        let mut world = World::new(seed, members);
-        rates(&mut world);
+fn run(name: &str, members: usize, blocks: u64, seeds: u64, change: impl Fn(&mut World) + Sync) -> Counts {
+    let report = run_seeds(name, false, seeds, |seed| {
+        let mut world = World::new(seed, Shape::of(members));
+        change(&mut world);
         world.run(blocks);
-        seen.append(&mut world.seen);
+        world.counts()
+    });
+    report.counts
+}
+
+/// Checks that something of each kind has happened.
+fn assert_seen(seen: &Counts, names: &[&str]) {
+    for name in names {
+        assert!(seen.contains_key(*name), "{name}: {seen:?}");
     }
-    println!("{name}: {seen:?}");
-    seen
 }
 
 #[test]
 fn a_good_network_decides_in_the_first_round() {
     let seen = run("good", 4, 12, 2, |_| {});
-    assert_eq!(seen, BTreeSet::new());
+    let names: Vec<_> = seen.keys().map(String::as_str).collect();
+    assert_eq!(names, ["decided blocks", "simulated seconds"]);
+}
+
+#[test]
+fn a_seed_is_one_run() {
+    assert_eq!(mixture::trace(5, 6), mixture::trace(5, 6));
+    assert_ne!(mixture::trace(5, 6), mixture::trace(6, 6));
 }
 
 #[test]
 fn members_crash_and_return() {
-    let seen = run("crashes", 4, 8, 6, |world| world.rates = Rates { crash: 2, mistake: 100, ..Rates::default() });
-    assert!(seen.contains("a crash") && seen.contains("a replayed log"), "{seen:?}");
+    let seen = run("crashes", 4, 8, 6, |world| world.rates = Rates { crash: 20, mistake: 1_000, ..Rates::default() });
+    assert_seen(&seen, &["a crash", "a replayed log"]);
 }
 
 #[test]
 fn all_members_lose_power_at_once() {
-    let seen = run("power", 4, 6, 4, |world| world.rates = Rates { power: 2, ..Rates::default() });
-    assert!(seen.contains("a power failure") && seen.contains("a replayed log"), "{seen:?}");
+    let seen = run("power", 4, 6, 4, |world| world.rates = Rates { power: 20, ..Rates::default() });
+    assert_seen(&seen, &["a power failure", "a replayed log"]);
 }
 
 #[test]
 fn messages_are_lost_repeated_and_late() {
     let seen = run("loss", 4, 6, 4, |world| {
-        world.rates = Rates { loss: 50, repeat: 100, delay: 300, mistake: 200, ..Rates::default() }
+        world.rates = Rates { loss: 500, repeat: 1_000, delay: 300, mistake: 2_000, ..Rates::default() }
     });
-    assert!(seen.contains("a later round"), "{seen:?}");
+    assert_seen(&seen, &["a lost message", "a later round"]);
+}
+
+#[test]
+fn slow_messages_need_later_rounds() {
+    let seen = run("latency", 4, 3, 2, |world| world.rates.latency = 300);
+    assert_seen(&seen, &["a later round"]);
+}
+
+#[test]
+fn members_with_wrong_views_of_the_connections_decide() {
+    let seen = run("views", 4, 3, 2, |world| {
+        world.rates = Rates { mistake: 10_000, latency: 50, ..Rates::default() };
+    });
+    // The failures end after 300 s, if there are no blocks before.
+    assert!(seen["simulated seconds"] < 200, "{seen:?}");
 }
 
 #[test]
 fn a_divided_network_stops_and_resumes() {
     let seen =
-        run("partition", 4, 6, 4, |world| world.rates = Rates { partition: 3, mistake: 100, ..Rates::default() });
-    assert!(seen.contains("a partition") && seen.contains("a later round"), "{seen:?}");
+        run("partition", 4, 6, 4, |world| world.rates = Rates { partition: 30, mistake: 1_000, ..Rates::default() });
+    assert_seen(&seen, &["a partition", "a later round"]);
 }
 
 #[test]
 fn half_of_the_members_decides_nothing() {
-    let mut world = World::new(1, 4);
+    let mut world = World::new(1, Shape::of(4));
     world.divide([0, 1], 60_000);
     world.run(3);
     let first = *world.decided_at.values().min().unwrap();
@@ -77,7 +108,7 @@ fn half_of_the_members_decides_nothing() {
 
 #[test]
 fn three_of_four_members_go_on() {
-    let mut world = World::new(2, 4);
+    let mut world = World::new(2, Shape::of(4));
     world.divide([3], 60_000);
     world.run(20);
     let times: Vec<_> = world.decided_at.values().copied().collect();
@@ -86,27 +117,96 @@ fn three_of_four_members_go_on() {
     let longest = times.windows(2).map(|pair| pair[1] - pair[0]).max();
     assert!(longest <= Some(500), "{longest:?} ms: {times:?}");
     // The fourth member takes the entries that it missed from others.
-    assert!(world.seen.contains("a synced entry"), "{:?}", world.seen);
+    assert!(world.seen.contains_key("a synced entry"), "{:?}", world.seen);
 }
 
 #[test]
-fn a_proposer_sends_false_entries() {
-    let seen = run("false entries", 4, 8, 6, |world| world.forger = Some(1));
-    for entry in ["a body from the future", "two bodies", "a false body", "a false seal", "an invalid entry"] {
-        assert!(seen.contains(entry), "{entry}: {seen:?}");
-    }
+fn a_member_lies() {
+    let seen = run("lies", 4, 12, 8, |world| {
+        world.liars = [1].into();
+        (world.rates.forge, world.rates.lie) = (7_000, 2_000);
+    });
+    assert_seen(
+        &seen,
+        &[
+            "a body from the future",
+            "two bodies",
+            "two signatures of a transaction",
+            "a false body",
+            "a false seal",
+            "a seal that is not proposed",
+            "an invalid entry",
+            "two votes",
+            "a vote in the name of another",
+            "evidence",
+            "a co-signature message that is not sent",
+            "a second co-signature message",
+            "a false co-signature message",
+            "a fault in a session",
+        ],
+    );
 }
 
 #[test]
 fn clocks_differ() {
-    let seen = run("clocks", 4, 6, 2, |world| world.skew([0, 900, -900, 3_600_000]));
-    assert!(seen.contains("a withheld entry"), "{seen:?}");
+    let seen = run("clocks", 4, 6, 2, |world| {
+        world.skew([0, 900, -900, 3_600_000]);
+        world.rates.step = 50;
+    });
+    assert_seen(&seen, &["a withheld entry", "a step of a clock"]);
+}
+
+#[test]
+fn a_member_without_its_files_waits() {
+    let seen = run("amnesia", 4, 12, 4, |world| {
+        world.rates = Rates { crash: 10, amnesia: 5_000, ..Rates::default() };
+    });
+    assert_seen(&seen, &["a loss of files", "a vote that a member without its files does not send"]);
+}
+
+#[test]
+fn a_member_crashes_at_each_point() {
+    let points = [
+        "before an entry is flushed",
+        "after an entry is flushed",
+        "after a vote or proposal",
+        "before a decision is processed",
+        "before a decided body is in the journal",
+        "after a decided body is in the journal",
+        "before the journal of a block is removed",
+        "after the journal of a block is removed",
+        "before Ready",
+        "before Set",
+        "before the first points",
+        "before the first challenge",
+        "before the first responses",
+        "before the first signatures",
+        "before the second points",
+        "before the second challenge",
+        "before the second responses",
+    ];
+    let seen = run("points", 4, 2, u64::try_from(points.len()).unwrap(), |world| {
+        let point = points[usize::try_from(world.seed).unwrap() % points.len()];
+        world.kill = Some((point, 1 + world.draw(4)));
+    });
+    assert_eq!(seen["a crash"], u64::try_from(points.len()).unwrap());
+    assert_seen(&seen, &points);
+}
+
+#[test]
+fn blocks_on_demand_wait_for_transactions() {
+    let shape = Shape { is_on_demand: true, ..Shape::of(4) };
+    let report = run_seeds("demand", false, 2, |seed| {
+        let mut world = World::new(seed, shape);
+        world.run(12);
+        world.counts()
+    });
+    assert!(report.counts["simulated seconds"] > 20, "{report}");
 }
 
 #[test]
 fn everything_happens_at_once() {
-    run("all", 7, 6, 4, |world| {
-        world.forger = Some(2);
-        world.rates = Rates { crash: 1, power: 0, loss: 20, repeat: 20, mistake: 50, delay: 50, partition: 1 };
-    });
+    let blocks = number("AGREEMENT_BLOCKS").unwrap_or(MIXTURE.1);
+    let name = format!("mixture of {blocks} blocks");
+    run_seeds(&name, true, MIXTURE.0, |seed| mixture::run(seed, blocks));
 }

@@ -1,6 +1,6 @@
 //! The network of a simulation: its file, its accounts and its payments.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use chacha20::{ChaCha8Rng, rand_core::Rng as _};
 use silica_chain::{
@@ -9,7 +9,7 @@ use silica_chain::{
 };
 use silica_council::{Member, NetworkFile, PeerId};
 use silica_crypto::KeyPair;
-use silica_protocol::{Account, Address, ChainId, Qa, Transaction};
+use silica_protocol::{Account, Address, ChainId, PublicKey, Qa, Transaction};
 
 /// Number of accounts with money.
 pub(super) const PAYERS: usize = 8;
@@ -28,25 +28,61 @@ pub(super) fn payment(number: usize, nonce: u64) -> Transaction {
     payment.nonce(nonce).sign(&payer(number)).unwrap()
 }
 
+/// Returns a payment with another signature, which is valid too. The payment has the same hash.
+pub(super) fn signed_again(payment: Transaction, random: &mut ChaCha8Rng) -> Transaction {
+    let key = payer(payers()[&payment.sender_key]);
+    let payment = payment.into_unsigned();
+    let signature = key.sign_with_rng(&payment.signing_payload(), random).unwrap();
+    payment.with_signature(signature)
+}
+
+/// Returns the payers by their keys.
+pub(super) fn payers() -> BTreeMap<PublicKey, usize> {
+    (0..PAYERS).map(|number| (payer(number).public_key(), number)).collect()
+}
+
+/// What the networks of different runs differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) members: usize,
+    pub(super) blocks_per_ds_epoch: u64,
+    /// Whether a block without transactions comes only after 5 s.
+    pub(super) is_on_demand: bool,
+}
+
+impl Shape {
+    /// Returns a network with DS epochs of five blocks, and with blocks at an interval.
+    pub(super) const fn of(members: usize) -> Self {
+        Self { members, blocks_per_ds_epoch: 5, is_on_demand: false }
+    }
+}
+
 /// Returns a network with DS epochs of five blocks.
 pub(crate) fn network(members: usize) -> Arc<NetworkFile> {
+    file(Shape::of(members))
+}
+
+/// Returns the file of a network.
+pub(super) fn file(shape: Shape) -> Arc<NetworkFile> {
+    let timing = if shape.is_on_demand { "blocks = \"on-demand\"\nmax-idle = \"5s\"\n" } else { "" };
     let mut text = format!(
         r#"[network]
 name = "simulation"
 chain-id = 333
 genesis-time = 1790000000000000
 shards = 1
-blocks-per-ds-epoch = 5
+blocks-per-ds-epoch = {}
 shard-gas-limit = 400000
 ds-gas-limit = 500000
 minimum-gas-price = 2000000000
 coinbase-reward = "176000000000000000"
 accounts = {{ file = "accounts.json", sha256 = "{}" }}
 propose-timeout = "1s"
-"#,
+{timing}"#,
+        shape.blocks_per_ds_epoch,
         "11".repeat(32)
     );
-    for index in 0..members {
+    for index in 0..shape.members {
         let peer = PeerId::new([u8::try_from(index).unwrap(); 32]);
         let member = Member::new(format!("m{index}"), &key(index), peer, "simulation", ChainId::new(333));
         write!(text, "{member}").unwrap();

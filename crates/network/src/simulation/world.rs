@@ -6,27 +6,25 @@ use std::{
 };
 
 use arc_malachitebft_app::consensus::{Effect, Input, LivenessMsg, PeerId, SignedConsensusMsg};
-use arc_malachitebft_app::types::core::{
-    CommitCertificate, ExtendedCommitCertificate, Round, Timeout, ValueResponse, VoteExtensions,
-};
+use arc_malachitebft_app::types::core::{ExtendedCommitCertificate, Round, Timeout, ValueResponse, VoteExtensions};
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
-use silica_chain::{Epochs, state::BlockRecord};
-use silica_council::{CoSignMessage, EntryId, EntryKind, Height, NetworkFile, Timer};
-use silica_protocol::{BlockNumber, Qa, Timestamp};
+use silica_chain::{Epochs, consensus::Application as _};
+use silica_council::{BlockTiming, CoSignMessage, EntryId, EntryKind, Height, NetworkFile, Timer, propose_timeout_of};
+use silica_protocol::{BlockNumber, Timestamp};
 
 use crate::{
     context::Ctx,
+    signer::VoteVerifier,
     simulation::{
         member::{Member, Running, Status},
-        network,
+        network::{self, Shape},
+        verifier::SharedVerifier,
+        watch::Watch,
     },
     timeouts::is_behind,
 };
 
-/// Longest time from the end of all failures to the next decision, in milliseconds.
-const RESUMES: u64 = 30_000;
-
-/// How often failures happen: in thousandths of all events, of all messages, and in milliseconds.
+/// How often failures happen: in ten-thousandths of all events or messages, and in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rates {
     pub(super) crash: u64,
@@ -36,8 +34,18 @@ pub(super) struct Rates {
     pub(super) repeat: u64,
     /// How often a member is wrong about the connection to another.
     pub(super) mistake: u64,
+    /// How often the clock of a member steps.
+    pub(super) step: u64,
+    /// How often a member that crashes loses the files of its agreement.
+    pub(super) amnesia: u64,
+    /// How often a member that lies sends a false proposal.
+    pub(super) forge: u64,
+    /// How often a member that lies sends a false vote or co-signature message.
+    pub(super) lie: u64,
     /// Longest additional delay of a message.
     pub(super) delay: u64,
+    /// Least delay of a message, also after the end of all failures.
+    pub(super) latency: u64,
 }
 
 /// A message between members.
@@ -54,6 +62,8 @@ pub(super) enum Event {
     Timeout { member: usize, starts: u64, id: u64 },
     CoSignTimer { member: usize, starts: u64, timer: Timer },
     Start { member: usize, starts: u64 },
+    CatchUp { member: usize, starts: u64 },
+    Propose { member: usize, starts: u64, height: Height, round: u32, due: Timestamp },
     Sync,
 }
 
@@ -63,65 +73,76 @@ pub(super) struct World {
     pub(super) network: Arc<NetworkFile>,
     pub(super) members: Vec<Member>,
     pub(super) rates: Rates,
-    /// A member whose proposals are false.
-    pub(super) forger: Option<usize>,
-    /// What has happened in the run.
-    pub(super) seen: BTreeSet<String>,
+    /// The members that send false messages.
+    pub(super) liars: BTreeSet<usize>,
+    /// The point at which a member crashes, and how many times members pass it before.
+    pub(super) kill: Option<(&'static str, u64)>,
+    /// What has happened in the run, and how often.
+    pub(super) seen: BTreeMap<&'static str, u64>,
     /// Time in milliseconds.
     pub(super) time: u64,
     pub(super) timers: Vec<Vec<(Timeout, u64)>>,
     pub(super) decided: BTreeMap<Height, EntryId>,
     /// The time of the first decision of each height.
     pub(super) decided_at: BTreeMap<Height, u64>,
+    /// Longest time from the end of failures to the next decision.
+    pub(super) longest: u64,
+    pub(super) watch: Watch,
     /// Whether failures have ended.
     is_quiet: bool,
-    /// The members of one part of a divided network, and the end of the division.
-    part: (BTreeSet<usize>, u64),
+    /// The interrupted directions between two members, and the end of the interruption.
+    cut: (BTreeSet<(usize, usize)>, u64),
     events: BTreeMap<(u64, u64), Event>,
     count: u64,
-    nonces: BTreeMap<usize, u64>,
-    supply: Qa,
-    records: BTreeMap<BlockNumber, BlockRecord>,
-    bytes: BTreeMap<Height, Vec<u8>>,
-    checked: Vec<Height>,
-    /// When each member was last seen behind others.
+    /// A payment that all members get, and that has to be in a block soon.
+    owed: Option<(usize, u64)>,
+    /// The height of each member at the last check whether it is behind.
     behind: Vec<Option<Height>>,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, members: usize) -> Self {
-        let network = network::network(members);
-        let member = |index| Member::new(&network, index, seed, 0);
-        let supply = network::genesis().accounts().values().map(|account| account.balance.get()).sum();
-        let first = Height::new(1).unwrap();
+    pub(super) fn new(seed: u64, shape: Shape) -> Self {
+        let (network, members) = (network::file(shape), shape.members);
+        let verifier = SharedVerifier::new(VoteVerifier { network: network.id() });
+        let member = |index| Member::new(&network, index, seed, verifier.clone());
         Self {
             seed,
             random: ChaCha8Rng::seed_from_u64(seed << 40 | 1 << 63),
             members: (0..members).map(member).collect(),
             network,
             rates: Rates::default(),
-            forger: None,
-            seen: BTreeSet::new(),
+            liars: BTreeSet::new(),
+            kill: None,
+            seen: BTreeMap::new(),
             time: 0,
             timers: vec![Vec::new(); members],
             decided: BTreeMap::new(),
             decided_at: BTreeMap::new(),
+            longest: 0,
+            watch: Watch::new(members),
             is_quiet: false,
-            part: (BTreeSet::new(), 0),
+            cut: (BTreeSet::new(), 0),
             events: BTreeMap::new(),
             count: 0,
-            nonces: BTreeMap::new(),
-            supply: Qa::new(supply),
-            records: BTreeMap::new(),
-            bytes: BTreeMap::new(),
-            checked: vec![first; members],
+            owed: None,
             behind: vec![None; members],
         }
     }
 
     /// Divides the network into some members and all others, until a time in milliseconds.
     pub(super) fn divide(&mut self, part: impl IntoIterator<Item = usize>, until: u64) {
-        self.part = (part.into_iter().collect(), until);
+        let part: BTreeSet<_> = part.into_iter().collect();
+        self.interrupt(|from, to| part.contains(&from) != part.contains(&to), until);
+    }
+
+    /// Interrupts some directions between members, until a time in milliseconds.
+    pub(super) fn interrupt(&mut self, is_cut: impl Fn(usize, usize) -> bool, until: u64) {
+        let pairs = (0..self.members.len()).flat_map(|from| (0..self.members.len()).map(move |to| (from, to)));
+        self.cut = (pairs.filter(|(from, to)| from != to && is_cut(*from, *to)).collect(), until);
+    }
+
+    fn is_cut(&self, from: usize, to: usize) -> bool {
+        self.time < self.cut.1 && self.cut.0.contains(&(from, to))
     }
 
     /// Sets the differences of the clocks, in milliseconds.
@@ -129,13 +150,17 @@ impl World {
         self.members.iter_mut().zip(skews).for_each(|(member, skew)| member.skew = skew);
     }
 
-    pub(super) fn see(&mut self, what: impl Into<String>) {
-        self.seen.insert(what.into());
+    pub(super) fn see(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
     }
 
     /// Draws a number below `below`.
     pub(super) fn draw(&mut self, below: u64) -> u64 {
         network::draw(&mut self.random, below)
+    }
+
+    pub(super) fn pick(&mut self, below: usize) -> usize {
+        usize::try_from(self.draw(u64::try_from(below).unwrap())).unwrap()
     }
 
     /// Returns the number of a new timer.
@@ -144,9 +169,30 @@ impl World {
         self.count
     }
 
-    /// Returns whether an event with this rate in thousandths happens.
+    /// Returns whether a failure with this rate in ten-thousandths happens.
     pub(super) fn happens(&mut self, rate: u64) -> bool {
-        rate > 0 && !self.is_quiet && self.draw(1_000) < rate
+        rate > 0 && !self.is_quiet && self.draw(10_000) < rate
+    }
+
+    /// Passes a point of a member at which it can crash. Returns whether the member runs.
+    pub(super) fn passes(&mut self, member: usize, point: &'static str) -> bool {
+        let is_due = match &mut self.kill {
+            Some((at, left)) if *at == point => {
+                *left = left.saturating_sub(1);
+                *left == 0
+            }
+            _ => false,
+        };
+        if is_due {
+            self.kill = None;
+            self.see(point);
+        }
+        let crash = self.rates.crash;
+        if self.members[member].running().is_some() && (is_due || self.happens(crash)) {
+            self.see("a crash");
+            self.crash(member);
+        }
+        self.members[member].running().is_some()
     }
 
     pub(super) fn schedule(&mut self, delay: u64, event: Event) {
@@ -157,14 +203,17 @@ impl World {
     /// Sends a message to other members.
     pub(super) fn send(&mut self, from: usize, to: impl IntoIterator<Item = usize>, message: &Message) {
         for to in to {
-            let is_divided = self.time < self.part.1 && self.part.0.contains(&from) != self.part.0.contains(&to);
-            let Rates { loss, repeat, delay, .. } = self.rates;
-            if is_divided || self.happens(loss) {
+            let Rates { loss, repeat, delay, latency, .. } = self.rates;
+            if self.is_cut(from, to) {
+                continue;
+            }
+            if self.happens(loss) {
+                self.see("a lost message");
                 continue;
             }
             for _ in 0..=u64::from(self.happens(repeat)) {
                 let late = if self.is_quiet || delay == 0 { 0 } else { self.draw(delay) };
-                let delay = 1 + self.draw(10) + late;
+                let delay = 1 + latency + self.draw(10) + late;
                 self.schedule(delay, Event::Message { from, to, message: message.clone() });
             }
         }
@@ -181,17 +230,27 @@ impl World {
         for other in self.others(member) {
             let tip = self.members[other].height().map(|height| height.get() - 1);
             let is_down = tip.is_none_or(|tip| is_behind(tip, height));
-            let is_divided = self.time < self.part.1 && self.part.0.contains(&member) != self.part.0.contains(&other);
+            let is_cut = self.is_cut(member, other) || self.is_cut(other, member);
             let mistake = self.rates.mistake;
-            self.members[member].absent[other] = (is_down || is_divided) != self.happens(mistake);
+            self.members[member].absent[other] = (is_down || is_cut) != self.happens(mistake);
         }
     }
 
-    /// Stops a member.
+    /// Stops a member. Some of what it has not flushed is lost.
     pub(super) fn crash(&mut self, member: usize) {
         let until = self.time + self.draw(8_000);
-        self.members[member].crash(until);
+        let kept = self.members[member].unflushed().map(|count| self.pick(count + 1));
+        self.members[member].crash(until, kept);
         self.timers[member].clear();
+        let (amnesia, height) = (self.rates.amnesia, self.watch.checked[member]);
+        // Before the second block, the rule for new files protects no member.
+        let can_lose =
+            self.members.iter().all(|member| !member.has_new_files()) && height.block() > BlockNumber::new(2);
+        if can_lose && self.happens(amnesia) {
+            self.see("a loss of files");
+            let now = self.members[member].clock(self.time);
+            self.members[member].lose_files(now);
+        }
     }
 
     fn restart_due(&mut self) {
@@ -204,6 +263,7 @@ impl World {
                 if self.members[member].starts > 1 && effects.len() > 4 {
                     self.see("a replayed log");
                 }
+                self.check(member);
                 self.apply(member, effects);
             }
         }
@@ -211,39 +271,83 @@ impl World {
 
     /// Makes blocks with failures, and then some blocks without failures.
     pub(super) fn run(&mut self, blocks: u64) {
+        self.run_in_phases(blocks, blocks, 300_000);
+    }
+
+    /// Makes blocks. After each number of blocks `phase`, or after some milliseconds, failures end for some blocks.
+    pub(super) fn run_in_phases(&mut self, blocks: u64, phase: u64, longest: u64) {
         self.schedule(0, Event::Sync);
-        let bad = Height::of_seal(BlockNumber::new(blocks)).unwrap();
-        let end = Height::of_seal(BlockNumber::new(blocks + 2)).unwrap();
-        let mut healed = None;
-        while !(self.members.iter_mut().all(|member| member.height() > Some(end))) {
-            self.restart_due();
-            let Some(((time, _), event)) = self.events.pop_first() else { panic!("seed {}: no event", self.seed) };
-            self.time = self.time.max(time);
-            if healed.is_none() && (self.decided.contains_key(&bad) || self.time > 300_000) {
-                self.is_quiet = true;
-                self.part.1 = 0;
-                healed = Some(self.time);
+        while self.blocks() < blocks {
+            let (last, end) = (blocks.min(self.blocks() + phase), self.time + longest);
+            self.is_quiet = false;
+            while self.blocks() < last && self.time <= end {
+                self.step();
             }
-            let limit = healed.unwrap_or(300_000) + 120_000;
-            let heights: Vec<_> = self.members.iter_mut().map(Member::height).collect();
-            assert!(self.time < limit, "seed {}: no progress: {heights:?}", self.seed);
-            self.fail();
-            self.handle(event);
+            self.heal();
         }
-        self.check();
-        let healed = healed.unwrap_or_default();
+        self.check_chain(0);
+    }
+
+    /// Returns the number of decided blocks.
+    pub(super) fn blocks(&self) -> u64 {
+        let last = self.decided.keys().next_back();
+        last.map_or(0, |last| if last.kind() == EntryKind::Seal { last.block().get() } else { last.block().get() - 1 })
+    }
+
+    /// Ends all failures. All members have to decide the next blocks, with a payment that all of them get.
+    fn heal(&mut self) {
+        let (healed, payer) = (self.time, self.pick(network::PAYERS));
+        (self.is_quiet, self.cut.1) = (true, 0);
+        let longest = self.longest_pause();
+        let nonce = self.watch.nonces.get(&payer).copied().unwrap_or_default() + 1;
+        self.owed = Some((payer, nonce));
+        // The next body can be there already, and a vacuous block has no transactions.
+        let epochs = Epochs::new(self.network.parameters().blocks_per_ds_epoch).unwrap();
+        let first = BlockNumber::new(self.blocks() + 2);
+        let last = if epochs.is_vacuous(first) { first.next().unwrap() } else { first };
+        let end = Height::of_seal(last).unwrap();
+        loop {
+            let heights: Vec<_> = self.members.iter_mut().map(Member::height).collect();
+            if heights.iter().all(|height| *height > Some(end)) {
+                break;
+            }
+            assert!(self.time < healed + 120_000, "seed {}: no progress since {healed} ms: {heights:?}", self.seed);
+            self.step();
+        }
         let next = self.decided_at.values().copied().filter(|at| *at > healed).min().unwrap_or_default();
-        assert!(next - healed <= RESUMES, "seed {}: {next} ms, failures until {healed} ms", self.seed);
-        let member = self.members[0].running().unwrap();
-        network::check(member.producer.store(), &self.network);
+        self.longest = self.longest.max(next - healed);
+        assert!(next - healed <= longest, "seed {}: {next} ms, failures until {healed} ms", self.seed);
+        let got = self.watch.nonces.get(&payer).copied().unwrap_or_default();
+        assert!(got >= nonce, "seed {}: payment {nonce} of payer {payer} is in no block", self.seed);
+        self.owed = None;
+    }
+
+    /// Returns the longest time to the next decision if no further failure happens: the time of the latest round, two
+    /// rounds for each member that deviates, which it leads or delays, and one more. Slow messages need more rounds, until
+    /// the time of a round is enough. A round has the time for a proposal, and half of it for late votes.
+    fn longest_pause(&mut self) -> u64 {
+        let rounds = self.members.iter_mut().filter_map(Member::running).map(|running| running.engine.round());
+        let round = rounds.filter_map(|round| round.as_u32()).max().unwrap_or_default();
+        let (first, faults) = (self.network.parameters().propose_timeout, (self.members.len() - 1) / 3);
+        let rounds = 2 + 2 * faults + usize::try_from(self.rates.latency / 25).unwrap();
+        let rounds = (round..).take(rounds).map(|round| propose_timeout_of(first, round).as_millis() * 3 / 2);
+        1_000 + u64::try_from(rounds.sum::<u128>()).unwrap()
+    }
+
+    /// Processes the next event.
+    fn step(&mut self) {
+        self.restart_due();
+        let Some(((time, _), event)) = self.events.pop_first() else { panic!("seed {}: no event", self.seed) };
+        self.time = self.time.max(time);
+        self.fail();
+        self.handle(event);
     }
 
     /// Lets a failure happen.
     fn fail(&mut self) {
-        let Rates { crash, power, partition, .. } = self.rates;
-        let count = u64::try_from(self.members.len()).unwrap();
+        let Rates { crash, power, partition, step, .. } = self.rates;
         if self.happens(crash) {
-            let member = usize::try_from(self.draw(count)).unwrap();
+            let member = self.pick(self.members.len());
             self.see("a crash");
             self.crash(member);
         }
@@ -251,10 +355,28 @@ impl World {
             self.see("a power failure");
             (0..self.members.len()).for_each(|member| self.crash(member));
         }
-        if self.time >= self.part.1 && self.happens(partition) {
+        if self.happens(step) {
+            self.see("a step of a clock");
+            let member = self.pick(self.members.len());
+            // A clock that is far away stays so.
+            if self.members[member].skew.abs() < 1_000 {
+                self.members[member].skew = 900 - i64::try_from(self.draw(1_801)).unwrap();
+            }
+        }
+        if self.time >= self.cut.1 && self.happens(partition) {
             self.see("a partition");
-            let part = (0..self.members.len()).filter(|_| self.draw(2) == 0).collect();
-            self.part = (part, self.time + self.draw(30_000));
+            let until = self.time + self.draw(30_000);
+            let (one, other) = (self.pick(self.members.len()), self.pick(self.members.len()));
+            match self.draw(5) {
+                0 => self.interrupt(|from, _| from == one, until),
+                1 => self.interrupt(|_, to| to == one, until),
+                2 => self.interrupt(|from, to| (from, to) == (one, other), until),
+                3 => self.interrupt(|from, to| (from, to) == (one, other) || (to, from) == (one, other), until),
+                _ => {
+                    let part: Vec<_> = (0..self.members.len()).filter(|_| self.draw(2) == 0).collect();
+                    self.divide(part, until);
+                }
+            }
         }
     }
 
@@ -280,16 +402,36 @@ impl World {
                 {
                     if height.kind() == EntryKind::Body {
                         self.pay(member);
+                        if !self.is_body_due(member, height) {
+                            return self.schedule(100, Event::Start { member, starts });
+                        }
                     }
                     self.note_absent(member);
                     let effects = self.members[member].start(height);
                     self.apply(member, effects);
+                    if self.decided.contains_key(&height) {
+                        self.schedule(30, Event::CatchUp { member, starts });
+                    }
+                }
+            }
+            Event::CatchUp { member, starts } => {
+                if self.members[member].starts == starts {
+                    self.catch_up(member);
+                }
+            }
+            Event::Propose { member, starts, height, round, due } => {
+                if self.members[member].starts == starts {
+                    self.propose_later(member, height, round, due);
                 }
             }
             Event::Sync => {
-                self.check();
                 self.schedule(500, Event::Sync);
-                (0..self.members.len()).for_each(|member| self.sync(member));
+                for member in 0..self.members.len() {
+                    let height = self.members[member].height();
+                    if height == std::mem::replace(&mut self.behind[member], height) {
+                        self.catch_up(member);
+                    }
+                }
             }
         }
     }
@@ -312,6 +454,7 @@ impl World {
                 return;
             }
             Message::Entry { height, round, valid_round, proposer, bytes } => {
+                self.members[to].seen = self.members[to].seen.max(Some(height));
                 let Some(input) = self.judge(from, to, height, round, valid_round, proposer, &bytes) else { return };
                 input
             }
@@ -321,16 +464,14 @@ impl World {
     }
 
     /// Gives a member that is behind a decided entry of another member, with its certificate.
-    fn sync(&mut self, member: usize) {
-        let height = self.members[member].height();
-        let was_behind = std::mem::replace(&mut self.behind[member], height);
-        let Some(height) = height.filter(|height| was_behind == Some(*height)) else { return };
+    fn catch_up(&mut self, member: usize) {
+        let Some(height) = self.members[member].height() else { return };
         let is_started = self.members[member].running().is_some_and(|running| running.engine.height() == height.into());
         for other in self.others(member) {
-            let is_divided = self.time < self.part.1 && self.part.0.contains(&member) != self.part.0.contains(&other);
+            let is_cut = self.is_cut(member, other) || self.is_cut(other, member);
             let Some(certificate) = self.members[other].certificates.get(&height).cloned() else { continue };
             let Some(bytes) = self.members[other].decided_bytes(height) else { continue };
-            if is_divided || !is_started {
+            if is_cut || !is_started {
                 continue;
             }
             let extensions = VoteExtensions::default();
@@ -344,15 +485,23 @@ impl World {
         }
     }
 
-    /// Submits payments to a member and to some others.
+    /// Submits payments to a member and to some others. A payer sends a payment again until it is in a block.
     fn pay(&mut self, first: usize) {
-        for _ in 0..self.draw(3) {
-            let payer = usize::try_from(self.draw(8)).unwrap();
-            let nonce = self.nonces.entry(payer).or_default();
-            *nonce += 1;
-            let payment = network::payment(payer, *nonce);
+        let mut payments = Vec::new();
+        // With blocks on demand, members wait for payments.
+        let most = if matches!(self.network.parameters().blocks, BlockTiming::Interval(_)) { 3 } else { 1 };
+        let most = if most == 1 && self.draw(80) == 0 { 2 } else { most };
+        for _ in 0..self.draw(most) {
+            let payer = self.pick(network::PAYERS);
+            let nonce = self.watch.nonces.get(&payer).copied().unwrap_or_default() + 1 + self.draw(2);
+            payments.push(((payer, nonce), false));
+        }
+        payments.extend(self.owed.map(|owed| (owed, true)));
+        for ((payer, nonce), is_owed) in payments {
+            let payment = network::payment(payer, nonce);
             for member in 0..self.members.len() {
-                let (now, goes) = (self.members[member].clock(self.time), member == first || self.draw(4) > 0);
+                let goes = member == first || !is_owed && self.draw(4) > 0;
+                let now = self.members[member].clock(self.time);
                 let Some(Running { chain, .. }) = self.members[member].running().filter(|_| goes) else { continue };
                 if let Ok(admitted) = chain.admit(payment.clone(), false) {
                     let _known = chain.submit(admitted, now);
@@ -361,53 +510,14 @@ impl World {
         }
     }
 
-    /// Returns the time of the fastest clock that is near the others: at most 1 s more than the true time.
-    fn time_of_blocks(&self) -> Timestamp {
-        let start = self.network.parameters().genesis_time.get() + 60_000_000;
-        Timestamp::new(start + (self.time + 1_000) * 1_000)
-    }
-
-    /// Records a decision, and checks that all members decide the same entry.
-    pub(super) fn note(&mut self, member: usize, certificate: &CommitCertificate<Ctx>) {
-        let (height, id) = (certificate.height.council().unwrap(), certificate.value_id.into());
-        if certificate.round > Round::ZERO {
-            self.see("a later round");
-        }
-        let first = *self.decided.entry(height).or_insert(id);
-        self.decided_at.entry(height).or_insert(self.time);
-        assert_eq!(first, id, "seed {}: member {member}, height {height}", self.seed);
-    }
-
-    /// Checks that all members have the same bytes, records, states and money.
-    fn check(&mut self) {
-        let epochs = Epochs::new(self.network.parameters().blocks_per_ds_epoch).unwrap();
-        for index in 0..self.members.len() {
-            let (seed, member) = (self.seed, &mut self.members[index]);
-            let Some(Running { producer, .. }) = member.running() else { continue };
-            let snapshot = producer.store().snapshot();
-            let head = snapshot.head().unwrap().clone();
-            let mut height = self.checked[index];
-            while height.block() <= head.number {
-                let bytes = silica_council::entry_bytes(&snapshot, height).unwrap().unwrap();
-                let first = self.bytes.entry(height).or_insert_with(|| bytes.clone());
-                assert_eq!(*first, bytes, "seed {seed}: member {index}, height {height}");
-                let record = snapshot.record(height.block()).unwrap().unwrap();
-                let first = self.records.entry(height.block()).or_insert_with(|| record.clone());
-                assert_eq!(*first, record, "seed {seed}: member {index}, height {height}");
-                height = height.next().unwrap();
-            }
-            self.checked[index] = height;
-            let (latest, drift) = (self.time_of_blocks(), self.network.parameters().drift);
-            let latest = latest.get() + u64::try_from(drift.as_micros()).unwrap();
-            assert!(head.timestamp.get() <= latest, "seed {seed}: member {index}: {}", head.timestamp);
-            if let Some(record) = self.records.get(&head.number) {
-                assert_eq!(snapshot.state().root(), record.tx_block.header.state_root, "seed {seed}: member {index}");
-            }
-            let fees = if epochs.is_vacuous(head.number) { Qa::ZERO } else { head.totals.ds_epoch_fees };
-            let accounts = snapshot.state().accounts().map(|account| account.unwrap().1.balance.get());
-            let money = Qa::new(accounts.sum()).checked_add(fees);
-            assert_eq!(money, Some(self.supply), "seed {seed}: member {index}");
-        }
+    /// Returns whether a member begins the height of a body.
+    fn is_body_due(&mut self, member: usize, height: Height) -> bool {
+        let BlockTiming::OnDemand { max_idle, .. } = self.network.parameters().blocks else { return true };
+        let now = self.members[member].clock(self.time);
+        let is_begun = self.decided.contains_key(&height) || self.members[member].seen >= Some(height);
+        let Some(Running { chain, producer, .. }) = self.members[member].running() else { return false };
+        let last = producer.head().timestamp.get() + u64::try_from(max_idle.as_micros()).unwrap();
+        is_begun || chain.has_candidates() || now.get() >= last
     }
 
     /// Returns the effects of an effect that the scheduler does not know.

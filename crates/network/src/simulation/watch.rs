@@ -1,0 +1,50 @@
+//! What the members have sent and decided, for the checks of the invariants.
+
+use std::collections::BTreeMap;
+
+use arc_malachitebft_app::types::core::{Round, VoteType};
+use silica_chain::state::BlockRecord;
+use silica_council::{CoSignRound, Height, SessionId};
+use silica_crypto::multisig::CommitPoint;
+use silica_protocol::{BlockNumber, PublicKey, Qa};
+
+use crate::{
+    simulation::network,
+    types::{EngineVote, ValueId},
+};
+
+/// What the members have sent and decided.
+pub(super) struct Watch {
+    /// The votes and proposals of each honest member.
+    pub(super) votes: BTreeMap<(usize, VoteType, u64, Round), EngineVote>,
+    pub(super) proposals: BTreeMap<(usize, u64, Round), ValueId>,
+    /// The points that each honest member has shown in a session, and its response to each point.
+    pub(super) shown: BTreeMap<(usize, SessionId, CoSignRound), Vec<CommitPoint>>,
+    pub(super) answered: BTreeMap<[u8; 33], [u8; 32]>,
+    pub(super) supply: Qa,
+    pub(super) payers: BTreeMap<PublicKey, usize>,
+    /// The latest nonce of each payer in the chain.
+    pub(super) nonces: BTreeMap<usize, u64>,
+    pub(super) records: BTreeMap<BlockNumber, BlockRecord>,
+    pub(super) bytes: BTreeMap<Height, Vec<u8>>,
+    /// The height up to which each member is checked.
+    pub(super) checked: Vec<Height>,
+}
+
+impl Watch {
+    pub(super) fn new(members: usize) -> Self {
+        let supply = network::genesis().accounts().values().map(|account| account.balance.get()).sum();
+        Self {
+            votes: BTreeMap::new(),
+            proposals: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            supply: Qa::new(supply),
+            payers: network::payers(),
+            nonces: BTreeMap::new(),
+            records: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+            checked: vec![Height::new(1).unwrap(); members],
+        }
+    }
+}
