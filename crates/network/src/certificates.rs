@@ -69,8 +69,12 @@ impl Certificates {
         let written = guarded(|| {
             let db = db.map_or_else(|| open(&self.path), Ok)?;
             let mut batch = sled::Batch::default();
-            unflushed.iter().for_each(|(height, encoded)| batch.insert(&height.to_be_bytes(), &**encoded));
-            newest.iter().for_each(|newest| batch.insert(LOWEST, &newest.start().to_be_bytes()));
+            for (height, encoded) in &unflushed {
+                batch.insert(&height.to_be_bytes(), &**encoded);
+            }
+            if let Some(newest) = &newest {
+                batch.insert(LOWEST, &newest.start().to_be_bytes());
+            }
             db.apply_batch(batch)?;
             db.flush()?;
             Ok(db)
