@@ -265,9 +265,12 @@ fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
+/// Kind and content of a file.
+type DumpedFile = (Kind, Zeroizing<Vec<u8>>);
+
 /// Returns the files of the data directory that a dump has. The dump of a network has no key: a copy of a member without
 /// its votes could vote a second time.
-fn files_of(data_dir: &DataDir) -> Result<[(Kind, Zeroizing<Vec<u8>>); 3], MaintenanceError> {
+fn files_of(data_dir: &DataDir) -> Result<[DumpedFile; 3], MaintenanceError> {
     let read = |kind, name| Ok::<_, MaintenanceError>((kind, data_dir.read_file(name)?));
     let accounts = read(Kind::Accounts, ACCOUNTS)?;
     match data_dir.manifest()? {
