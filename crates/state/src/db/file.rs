@@ -10,8 +10,6 @@ use std::{
     },
 };
 
-use parking_lot::Mutex;
-
 use crate::file::{read_exact_at, sync, write_all_at};
 
 /// Name of the page file in the directory of a database.
@@ -22,17 +20,17 @@ pub(crate) const PAGE_FILE: &str = "pages";
 pub(super) struct PageFile {
     path: PathBuf,
     file: OnceLock<File>,
-    /// Whether the file has writes that are not flushed.
+    /// Whether the file can have finished writes that are not flushed: also those before the database was opened again
+    /// after a failure.
     is_dirty: AtomicBool,
-    /// Whether the entry of the file in its directory is durable. A flush holds the lock, so that a second one returns
-    /// after the writes before it are durable.
-    is_named: Mutex<bool>,
+    /// Whether the entry of the file in its directory is durable.
+    is_named: AtomicBool,
 }
 
 impl PageFile {
     /// Returns the page file in the directory of a database.
     pub(super) fn new(dir: &Path) -> Self {
-        let (is_dirty, is_named) = (AtomicBool::new(false), Mutex::new(false));
+        let (is_dirty, is_named) = (AtomicBool::new(true), AtomicBool::new(false));
         Self { path: dir.join(PAGE_FILE), file: OnceLock::new(), is_dirty, is_named }
     }
 
@@ -56,20 +54,25 @@ impl PageFile {
 
     /// Writes bytes at a position. Extends the file if they end after its end.
     pub(super) fn write(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
+        let written = write_all_at(self.file(true)?, bytes, position);
+        // After the write: a flush of another thread during the write need not contain it. A failed write can leave bytes.
         self.is_dirty.store(true, Ordering::Release);
-        write_all_at(self.file(true)?, bytes, position)
+        written
     }
 
-    /// Flushes the file, and returns when all previous writes are durable.
+    /// Flushes the file, and returns when all previous writes are durable. Only one flush may run at a time. After an
+    /// error, the file must not be used again.
     pub(super) fn flush(&self) -> io::Result<()> {
-        let mut is_named = self.is_named.lock();
         if !self.is_dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        self.file(true)?.sync_data()?;
-        if !*is_named {
+        match self.file(false) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            file => file?.sync_data()?,
+        }
+        if !self.is_named.load(Ordering::Acquire) {
             self.path.parent().map_or(Ok(()), sync)?;
-            *is_named = true;
+            self.is_named.store(true, Ordering::Release);
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 pub use self::error::DbError;
 use self::{file::PageFile, memory::Memory};
@@ -455,6 +455,8 @@ struct Sled {
     /// Whether a write has panicked, so that the memory of sled is unreliable, or the system has failed to flush
     /// writes. The database is then never written again.
     broken: AtomicBool,
+    /// Locked during a flush.
+    flushing: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -511,7 +513,7 @@ impl Sled {
     fn open(path: &Path, options: DbOptions, pause: impl Fn()) -> Result<Self, DbError> {
         let opened = RwLock::new(Some(Opened::new(path, options, pause)?));
         let (failed, broken) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self { path: path.to_owned(), options, opened, failed, broken })
+        Ok(Self { path: path.to_owned(), options, opened, failed, broken, flushing: Mutex::new(()) })
     }
 
     fn reopen(&self, pause: impl Fn()) -> Result<(), DbError> {
@@ -579,6 +581,9 @@ impl Sled {
         match self.options.durability {
             Durability::Relaxed => Ok(()),
             Durability::Flush => {
+                // One flush at a time. The system reports a failed flush to one caller only, and a caller must not return
+                // while another one still flushes its writes.
+                let _flushing = self.flushing.lock();
                 self.write(|db| db.flush())?;
                 let synced = self.with(|opened| {
                     opened.pages.flush()?;
