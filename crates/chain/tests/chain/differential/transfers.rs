@@ -346,8 +346,8 @@ fn balance_that_differs_from_the_transfers_since_a_state_is_reported() {
     net.demand(13);
     let (store, config) = (net.test.producer().store(), net.test.chain().config());
     let check = |since| check_balances(store, config, &genesis(), node(), Some(since), &mut |_, _| {});
-    check(&own).unwrap();
-    let error = check(&other).unwrap_err();
+    check(own.state()).unwrap();
+    let error = check(other.state()).unwrap_err();
     assert!(
         matches!(error, BalanceError::Differs { address, expected, got, .. }
             if (address == user(1) && expected.get() + 1 == got.get())
