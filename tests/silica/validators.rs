@@ -214,14 +214,18 @@ fn member_begins_with_the_dump_of_another() {
     command("dump", &other, &[file.to_str().unwrap()]);
     validators.start_member(2);
     let keys = ["node.key", "peer.key"].map(|name| (name, fs::read(lost.join(name)).unwrap()));
-    let [own, others] = [&lost, &other].map(|data| fs::read_to_string(data.join("node.key")).unwrap());
     let dump = fs::read(&file).unwrap();
-    for key in [own, others] {
-        assert!(!dump.windows(64).any(|window| window == key.trim().as_bytes()));
+    for (data, (name, _)) in [&lost, &other].into_iter().flat_map(|data| keys.iter().map(move |key| (data, key))) {
+        let digits = fs::read_to_string(data.join(name)).unwrap();
+        let bytes = hex::decode(digits.trim()).unwrap();
+        assert!(!dump.windows(64).any(|window| window == digits.trim().as_bytes()), "{name}");
+        assert!(!dump.windows(32).any(|window| window == bytes), "{name}");
     }
     fs::remove_dir_all(&lost).unwrap();
     command("load", &lost, &[file.to_str().unwrap()]);
     command("check", &lost, &[]);
+    let output = refused(&lost, &[]);
+    assert!(output.contains("expected the directory of a single node"), "{output}");
     for (name, key) in keys {
         fs::write(lost.join(name), key).unwrap();
         fs::set_permissions(lost.join(name), fs::Permissions::from_mode(0o600)).unwrap();

@@ -26,7 +26,7 @@ pub(crate) enum DbCommand {
     /// Write the chain to one file.
     ///
     /// The file has blocks, parameters, accounts, pending transactions, and the secret key of the node. The file of a
-    /// network has no key.
+    /// network has no key of a member.
     Dump {
         /// Path of the new file. It must not exist.
         file: PathBuf,

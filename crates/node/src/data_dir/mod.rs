@@ -104,11 +104,8 @@ pub enum DataDirError {
         /// The first foreign file.
         found: String,
     },
-    /// The directory has the keys of a member of a network with several validators.
-    #[error(
-        "expected the directory of a single node, got {} with {PEER_KEY}, the key of a member of a network",
-        path.display()
-    )]
+    /// The directory has the keys of a member of a network with several validators, or the chain of a network.
+    #[error("expected the directory of a single node, got {}, the directory of a member of a network", path.display())]
     Member {
         /// Path of the directory.
         path: PathBuf,

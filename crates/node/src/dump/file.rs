@@ -217,6 +217,8 @@ pub(super) struct Section {
 pub(super) struct FileReader<R> {
     input: R,
     digest: Digest,
+    /// Whether the version is that of the chain of a network.
+    is_network: bool,
     /// Number of bytes that were read.
     at: u64,
     last: Option<Kind>,
@@ -241,7 +243,7 @@ impl<R: Read> FileReader<R> {
             return Err(DumpFault::Version { found, known: VERSION });
         }
         let at = u64::try_from(begin.len()).unwrap_or(u64::MAX);
-        let mut file = Self { input, digest: sha256(&[&begin]), at, last: None };
+        let mut file = Self { input, digest: sha256(&[&begin]), is_network: found == VERSION, at, last: None };
         let head = file.next()?;
         let head = FileHead::from_bytes(&head.content).ok_or(DumpFault::Damaged { at })?;
         Ok((file, head))
@@ -267,7 +269,12 @@ impl<R: Read> FileReader<R> {
             None => *kind == Kind::Head,
             Some(last) => kind.follows(last),
         };
-        let kind = Kind::of(code).filter(in_order);
+        let has_kind = |kind: &Kind| match kind {
+            Kind::Key => !self.is_network,
+            Kind::Network => self.is_network,
+            _ => true,
+        };
+        let kind = Kind::of(code).filter(in_order).filter(has_kind);
         let (Some(kind), true) = (kind, digest == self.digest) else { return Err(damaged) };
         self.last = Some(kind);
         if kind == Kind::End && read_up_to(&mut self.input, &mut [0])? > 0 {

@@ -43,9 +43,9 @@ pub enum DumpError {
     /// The node keeps its chain in memory, and has no directory for dumps.
     #[error("the node keeps its chain in memory, and has no data directory for files")]
     InMemory,
-    /// The name `-` means standard output in other commands. The secret key of the node must not be in the output.
+    /// The name `-` means standard output in other commands. A secret key must not be in the output.
     #[error(
-        "expected the name of a file, got -; a dump has the secret key of the node, so standard output is not permitted"
+        "expected the name of a file, got -; a dump can have the secret key of the node, so standard output is not permitted"
     )]
     StandardOutput,
     /// A file with this name exists.
@@ -197,8 +197,8 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// Writes the file. A crash leaves either no file with this name or the complete file. On a file system without
-    /// links, a crash can also leave an empty file. Only the owner can read the file, because the file has the secret
-    /// key.
+    /// links, a crash can also leave an empty file. Only the owner can read the file, because the file can have
+    /// secret keys.
     fn write(
         &self,
         rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,

@@ -157,7 +157,7 @@ impl Check<'_> {
                         let error = &source as &dyn std::error::Error;
                         tracing::warn!(error, "the check begins with block 0: the store in check/ is damaged");
                     }
-                    // A full disk, for example, ends later.
+                    // The next check can succeed, for example after a full disk.
                     Err(error) => return Err(error),
                 },
             }

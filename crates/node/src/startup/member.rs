@@ -70,18 +70,16 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     // Nothing is written for a member that could not start.
     silica_network::check_member(&network, &key, &peer_key).map_err(|error| StartError::Agreement(Box::new(error)))?;
     let id = network.id().to_string();
-    let mut manifest = if let Some(manifest) = data_dir.manifest()? {
+    let stored = data_dir.manifest()?;
+    let mut manifest = if let Some(manifest) = stored.clone() {
         let found = manifest.network.clone().unwrap_or_else(|| "none: it is the chain of a single node".to_owned());
         if found != id {
             return Err(data_dir.other_chain("network id", &found, &config.origins.of("network"), &id).into());
         }
         // The directory from a dump belongs to no member before its first start.
-        let own = manifest.clone().with_key(&key);
-        data_dir.key(&own)?;
-        if own != manifest {
-            data_dir.write_manifest(&own)?;
-        }
-        own
+        let manifest = manifest.with_key(&key);
+        data_dir.key(&manifest)?;
+        manifest
     } else {
         data_dir.write_accounts(&accounts)?;
         data_dir.write_network(&text)?;
@@ -100,6 +98,9 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     let (committees, time) = (network.committees(), parameters.genesis_time);
     let (chain, producer) = open_chain(store, config, chain_config, &genesis, committees, time)?;
     check_genesis(&data_dir, &mut manifest, &chain, true)?;
+    if stored.is_some_and(|stored| stored != manifest) {
+        data_dir.write_manifest(&manifest)?;
+    }
     let member = Some(MemberParts { network, peer_key });
     Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer, member })
 }
