@@ -3,13 +3,14 @@
 //! ```sh
 //! state_load() { cargo run --profile dist -p silica-benches --example state_load -- "$@"; }
 //! state_load run DIR ACCOUNTS BLOCKS UPDATES        # commits blocks, makes proofs, prints sizes, stops
+//! state_load load DIR ITEMS                         # loads items in the order of the trie, also after an interruption
 //! state_load more DIR ACCOUNTS BLOCKS UPDATES       # like `run`, but with the store of an earlier command
 //! state_load kill DIR ACCOUNTS BLOCKS UPDATES       # like `run`, but ends with SIGKILL
+//! state_load kill-more DIR ACCOUNTS BLOCKS UPDATES  # like `more`, but ends with SIGKILL
 //! state_load open DIR ACCOUNTS                      # opens the store of an earlier command, makes proofs
 //! state_load idle DIR ACCOUNTS BLOCKS UPDATES       # changes few accounts, and prints the disk usage
 //! state_load compare DIR ACCOUNTS BLOCKS UPDATES    # in turns with eth_trie over sled
-//! state_load contract DIR ENTRIES BLOCKS UPDATES    # changes storage entries of one contract
-//! state_load dump DIR                              # reads the storage of `contract` in key order
+//! state_load dump DIR                              # reads the entries of the contract in key order
 //! state_load prepare ACCOUNTS BLOCKS UPDATES        # computes roots in memory, for a profiler
 //! ```
 //!
@@ -18,6 +19,8 @@
 //! - `CACHE_MB` and `CHECKPOINT_MB` replace the defaults of the store.
 //! - `ACCESS=zipf` selects the changed accounts with the Zipf distribution of exponent 1. With `ACCESS=uniform`, the
 //!   default, each account has the same probability.
+//! - `OF=entries` or `OF=contracts` replaces the accounts in `load`, `more`, `kill-more` and `open`: by entries of one
+//!   contract, or by contracts with two entries each. A change gives an entry a new value.
 //! - `LOAD_STEP` is the number of accounts of one block during the load. Without it, block 0 has all accounts.
 //!
 //! A malformed argument or variable is an error.
@@ -31,14 +34,16 @@ use std::{
     hint::black_box,
     ops::RangeInclusive,
     path::Path,
-    process::{Command, exit},
     time::{Duration, Instant},
 };
 
 use mimalloc::MiMalloc;
 use silica_benches::{
-    Access, CONTRACT, Random, access_setting, accounts, address, block, commit, contract, entries, genesis,
-    number_setting, peer::Peer, updates,
+    Access, CONTRACT, Random, Subject, access_setting, accounts, address, block, commit, contract, genesis,
+    measure::{kill, percentiles, processor_time, resident, valid},
+    number_setting,
+    peer::Peer,
+    updates,
 };
 use silica_protocol::{BlockNumber, StorageKey};
 use silica_state::{StateDiff, Store, StoreOptions};
@@ -54,17 +59,24 @@ fn main() {
         valid(number_setting(&format!("argument {at}"), given, 1..=u64::MAX)).unwrap_or(default)
     };
     // A malformed variable is an error before the run, also if the command does not use the variable.
-    let _: (StoreOptions, Access, Option<u64>) = (options(), access(), load_step());
+    let _: (StoreOptions, Access, Subject, Option<u64>) = (options(), access(), subject(), load_step());
     let dir = args.get(1).map_or(Path::new("state-load"), |dir| Path::new(dir));
     let load = Load { accounts: number(2, 1_000_000), blocks: number(3, 500), updates: number(4, 1000) };
     match args.first().map(String::as_str) {
         Some("run") => close(run(dir, load)),
         Some("more") => close(run_more(dir, load)),
-        Some("kill") => kill(&run(dir, load)),
+        Some("kill") => {
+            let _store = run(dir, load);
+            kill();
+        }
+        Some("kill-more") => {
+            let _store = run_more(dir, load);
+            kill();
+        }
+        Some("load") => close(load_in_order(dir, load.accounts)),
         Some("open") => open(dir, load.accounts),
         Some("idle") => idle(dir, load),
         Some("compare") => compare(dir, load),
-        Some("contract") => close(run_contract(dir, load)),
         Some("dump") => dump(dir),
         Some("prepare") => {
             prepare(Load { accounts: number(1, 1_000_000), blocks: number(2, 500), updates: number(3, 1000) });
@@ -72,6 +84,9 @@ fn main() {
         _ => println!("see the head of this file"),
     }
 }
+
+/// Number of items that [`load_in_order`] sorts at once.
+const IN_MEMORY: u64 = 8_000_000;
 
 /// The size of a load.
 #[derive(Clone, Copy)]
@@ -104,14 +119,12 @@ impl Meter {
         u128::from(self.updates) * 1_000_000 / self.times.iter().sum::<Duration>().as_micros().max(1)
     }
 
-    fn print(mut self) {
+    fn print(&self) {
         let (blocks, rate) = (self.times.len(), self.rate());
         println!("processor time: {} us an update, checkpoints included", self.processor_time());
-        self.times.sort_unstable();
-        let place = |permille: usize| (blocks * permille / 1000).min(blocks.saturating_sub(1));
-        let at = |permille: usize| self.times.get(place(permille)).copied().unwrap_or_default();
         println!("sustained: {rate} updates/s over {blocks} blocks in {:?}", self.begun.elapsed());
-        println!("blocks: median {:?}, 99 of 100 within {:?}, slowest {:?}", at(500), at(990), at(1000));
+        let [median, most, slowest] = percentiles(&self.times);
+        println!("blocks: median {median:?}, 99 of 100 within {most:?}, slowest {slowest:?}");
     }
 
     /// Returns the processor time of an update in microseconds. It includes the checkpoints.
@@ -150,6 +163,32 @@ fn create_with_accounts(dir: &Path, count: u64) -> Store {
     store
 }
 
+/// Loads the items in the order of the trie, in blocks of `LOAD_STEP` items. Each block changes one part of the trie, so
+/// the load needs less time than in the order of the numbers. The resulting trie is the same. If the store has a part of
+/// the items, loads the rest.
+fn load_in_order(dir: &Path, count: u64) -> Store {
+    // Only the newest state is of interest, and each state of the state history keeps its items in memory.
+    let store = Store::open(dir, StoreOptions { history: 1, ..options() }).expect("the store opens");
+    let step = usize::try_from(load_step().unwrap_or(100_000)).unwrap_or(usize::MAX);
+    if store.snapshot().head().is_none() {
+        commit(&store, &contract()).expect("genesis is committed");
+    }
+    let done = store.snapshot().head().map_or(0, |head| head.number.get());
+    let (mut loaded, start, processor) = (0, Instant::now(), processor_time());
+    for (block, numbers) in (1..).zip(subject().ordered(count, step, IN_MEMORY)) {
+        if block > done {
+            commit(&store, &subject().create(&mut Random::new(block), &numbers)).expect("a block is committed");
+        }
+        loaded += numbers.len() as u64;
+        if block % 50 == 0 || loaded == count {
+            let (time, processor) = (start.elapsed(), processor_time() - processor);
+            println!("{loaded} loaded in {time:?}, {processor} ms of processor time, {} MB resident", resident());
+        }
+    }
+    print_size(&store, count);
+    store
+}
+
 fn run(dir: &Path, load: Load) -> Store {
     change(create_with_accounts(dir, load.accounts), load)
 }
@@ -164,27 +203,9 @@ fn run_more(dir: &Path, load: Load) -> Store {
 fn change(store: Store, load: Load) -> Store {
     let head = store.snapshot().head().map_or(0, |head| head.number.get());
     // Another seed for each number of blocks, so that later commands draw other accounts.
-    let (mut random, access) = (Random::new(7 + head), access());
-    commit_blocks(&store, load, |number| updates(&mut random, load.accounts, load.updates, number, access));
+    let (mut random, access, subject) = (Random::new(7 + head), access(), subject());
+    commit_blocks(&store, load, |number| subject.change(&mut random, load.accounts, load.updates, number, access));
     questions(&store, load.accounts);
-    print_size(&store, load.accounts);
-    store
-}
-
-fn run_contract(dir: &Path, load: Load) -> Store {
-    let mut random = Random::new(7);
-    let store = create(dir, &contract());
-    let mut loaded = 0;
-    while loaded < load.accounts {
-        let next = load.accounts.min(loaded + 100_000);
-        commit(&store, &entries(&mut random, loaded..next)).expect("a block is committed");
-        loaded = next;
-    }
-    println!("{loaded} entries loaded, {} MB resident", resident());
-    commit_blocks(&store, load, |_| {
-        let numbers: Vec<_> = (0..load.updates).map(|_| random.below(load.accounts)).collect();
-        entries(&mut random, numbers)
-    });
     print_size(&store, load.accounts);
     store
 }
@@ -287,7 +308,7 @@ fn open(dir: &Path, accounts: u64) {
     println!("{} MB resident", resident());
     let head = store.snapshot().head().expect("there is a head").number;
     let (start, processor) = (Instant::now(), processor_time());
-    black_box(store.snapshot().at(BlockNumber::new(head.get() - 25)).expect("the window is there"));
+    black_box(store.snapshot().at(BlockNumber::new(head.get().saturating_sub(25))).expect("the window is there"));
     let processor = processor_time() - processor;
     println!("first view of an older block in {:?} ({processor} ms of processor time)", start.elapsed());
     questions(&store, accounts);
@@ -339,34 +360,40 @@ fn environment(name: &str, range: RangeInclusive<u64>) -> Option<u64> {
     valid(number_setting(name, env::var_os(name).as_deref(), range))
 }
 
-fn access() -> Access {
-    valid(access_setting(env::var_os("ACCESS").as_deref()))
+fn subject() -> Subject {
+    valid(Subject::setting(env::var_os("OF").as_deref()))
 }
 
-/// Returns the setting, or ends the program with the error.
-#[expect(clippy::print_stderr, reason = "it is the error of the program")]
-fn valid<T>(setting: Result<T, String>) -> T {
-    setting.unwrap_or_else(|error| {
-        eprintln!("{error}");
-        exit(2)
-    })
+fn access() -> Access {
+    valid(access_setting(env::var_os("ACCESS").as_deref()))
 }
 
 fn questions(store: &Store, accounts: u64) {
     let snapshot = store.snapshot();
     let head = snapshot.head().expect("there is a head").number;
-    for behind in [0, 49] {
+    for behind in [0, head.get().min(49)] {
         let view = snapshot.at(BlockNumber::new(head.get() - behind)).expect("the block is in the window");
-        let sample: Vec<_> = (0..20_000).map(|number| address((number * 7919 + behind) % accounts)).collect();
+        let sample: Vec<_> = (0..20_000)
+            .map(|number| (number * 7919 + behind) % accounts)
+            .map(|number| (address(number), subject().entry(number).map(|(of, key)| (of, key.variable_hash()))))
+            .collect();
         for round in ["cold", "warm"] {
-            let start = Instant::now();
-            for address in &sample {
-                black_box(view.account_proof(address).expect("the state can be read"));
+            let (start, processor) = (Instant::now(), processor_time());
+            for (address, entry) in &sample {
+                let proof = match entry {
+                    Some((contract, entry)) => view.storage_proof(contract, entry),
+                    None => view.account_proof(address),
+                };
+                black_box(proof.expect("the state can be read"));
             }
-            println!("proof, {behind} blocks back, {round}: {:?}", start.elapsed() / 20_000);
+            let processor = (processor_time() - processor) / 20;
+            println!(
+                "proof, {behind} blocks back, {round}: {:?}, {processor} us of processor time",
+                start.elapsed() / 20_000
+            );
         }
         let start = Instant::now();
-        for address in &sample {
+        for (address, _) in &sample {
             black_box(view.account(address).expect("the state can be read"));
         }
         println!("account, {behind} blocks back: {:?}", start.elapsed() / 20_000);
@@ -378,29 +405,8 @@ fn print_size(store: &Store, accounts: u64) {
     println!("disk: {} MB, {} bytes per account", size >> 20, size / accounts);
 }
 
-fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) / 1024
-}
-
-/// Returns the processor time of this process, in milliseconds.
-fn processor_time() -> u64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = after_name.split_whitespace().skip(11).take(2).filter_map(|text| text.parse::<u64>().ok());
-    ticks.sum::<u64>() * 10
-}
-
 fn close(store: Store) {
     let start = Instant::now();
     store.close().expect("the store closes");
     println!("closed in {:?}", start.elapsed());
-}
-
-/// Kills this process with SIGKILL, which has the effect of a crash.
-fn kill(_: &Store) {
-    let pid = std::process::id().to_string();
-    let status = Command::new("kill").args(["-9", &pid]).status();
-    println!("not killed: {status:?}");
 }

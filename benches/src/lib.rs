@@ -1,7 +1,9 @@
-//! Helpers of the benchmarks: blocks with a state diff and without transactions, and programs that take much processor
-//! time for their gas.
+//! Helpers of the benchmarks: blocks with a state diff and without transactions, a long record of payments, programs that
+//! take much processor time for their gas, and measurements of a process.
 
+pub mod measure;
 pub mod peer;
+pub mod record;
 pub mod worst;
 
 use std::{
@@ -139,20 +141,127 @@ pub fn updates(random: &mut Random, count: u64, updates: u64, nonce: u64, access
 /// Address of the contract whose storage the benchmarks change.
 pub const CONTRACT: Address = Address::new([0xc0; 20]);
 
+/// Number of entries that each contract of [`Subject::Contracts`] has.
+pub const PER_CONTRACT: u64 = 2;
+
+/// What a run loads and changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subject {
+    /// Accounts without contracts.
+    #[default]
+    Accounts,
+    /// Entries of the contract [`CONTRACT`].
+    Entries,
+    /// Contracts with [`PER_CONTRACT`] entries each. A change gives one of the entries a new value.
+    Contracts,
+}
+
+impl Subject {
+    /// Reads a subject from the value of the variable `OF`. Without a value, it is [`Subject::Accounts`].
+    ///
+    /// # Errors
+    ///
+    /// The value is not a name of a subject. The error names the variable, the accepted values and the given value.
+    pub fn setting(given: Option<&OsStr>) -> Result<Self, String> {
+        match given.map(|given| (given, given.to_str())) {
+            None | Some((_, Some("accounts"))) => Ok(Self::Accounts),
+            Some((_, Some("entries"))) => Ok(Self::Entries),
+            Some((_, Some("contracts"))) => Ok(Self::Contracts),
+            Some((given, _)) => Err(format!("OF: expected accounts, entries or contracts, got {}", given.display())),
+        }
+    }
+
+    /// Returns the contract and the key of the entry with this number. It is an entry of another contract for each
+    /// number of [`Subject::Contracts`]. Accounts have no entries.
+    pub fn entry(self, number: u64) -> Option<(Address, StorageKey)> {
+        let (contract, key) = match self {
+            Self::Accounts => return None,
+            Self::Entries => (CONTRACT, number),
+            Self::Contracts => (address(number), number % PER_CONTRACT),
+        };
+        Some((contract, StorageKey::map_entry(&contract, "balances", [MapKey::address(address(key))])))
+    }
+
+    /// Returns the state diff that creates the items with these numbers.
+    pub fn create(self, random: &mut Random, numbers: &[u64]) -> StateDiff {
+        let mut diff = StateDiff::default();
+        for number in numbers {
+            match self {
+                Self::Accounts => drop(diff.accounts.insert(address(*number), account(random, 0))),
+                Self::Entries => {}
+                Self::Contracts => {
+                    let contract = address(*number);
+                    diff.accounts.insert(contract, contract_account());
+                    let keys = (0..PER_CONTRACT).map(|key| (contract, key));
+                    diff.storage.insert(contract, keys.map(|(contract, key)| entry(random, &contract, key)).collect());
+                }
+            }
+        }
+        if self == Self::Entries { entries(random, numbers.iter().copied()) } else { diff }
+    }
+
+    /// Returns a state diff that changes at most `updates` random items of `0..count`.
+    pub fn change(self, random: &mut Random, count: u64, updates: u64, nonce: u64, access: Access) -> StateDiff {
+        if self == Self::Accounts {
+            return self::updates(random, count, updates, nonce, access);
+        }
+        let mut diff = StateDiff::default();
+        for _ in 0..updates {
+            let number = access.next(random, count);
+            let Some((contract, key)) = self.entry(number) else { continue };
+            diff.storage.entry(contract).or_default().insert(key, Some(value(random)));
+        }
+        diff
+    }
+
+    /// Returns the numbers below `count` in the order of the trie, in lists of `step` numbers. The iterator makes one
+    /// part of the numbers after another, with about `part` numbers in memory.
+    pub fn ordered(self, count: u64, step: usize, part: u64) -> impl Iterator<Item = Vec<u64>> {
+        let parts = count.div_ceil(part.max(1)).next_power_of_two().min(256);
+        let numbers = move |part| {
+            let place = |number| {
+                let key = self.entry(number).filter(|_| self == Self::Entries);
+                (key.map_or_else(|| address(number).to_bytes(), |(_, key)| in_trie(&key)), number)
+            };
+            let mut numbers: Vec<_> = (0..count)
+                .map(place)
+                .filter(|(place, _)| place.first().is_some_and(|first| u64::from(*first) * parts / 256 == part))
+                .collect();
+            numbers.sort_unstable();
+            numbers.into_iter().map(|(_, number)| number).collect::<Vec<_>>()
+        };
+        (0..parts).flat_map(move |part| numbers(part).chunks(step.max(1)).map(<[u64]>::to_vec).collect::<Vec<_>>())
+    }
+}
+
+/// Returns the first bytes of the key of an entry in the trie.
+fn in_trie(key: &StorageKey) -> [u8; 20] {
+    let [head @ .., _, _, _, _, _, _, _, _, _, _, _, _] = key.variable_hash().to_bytes();
+    head
+}
+
+fn contract_account() -> Account {
+    let contract = ContractAccount { code_hash: CodeHash::new([7; 32]), storage_root: None };
+    Account { contract: Some(contract), ..Account::default() }
+}
+
 /// Returns the state diff that creates a contract without storage.
 pub fn contract() -> StateDiff {
-    let contract = ContractAccount { code_hash: CodeHash::new([7; 32]), storage_root: None };
-    let account = Account { contract: Some(contract), ..Account::default() };
-    StateDiff { accounts: [(CONTRACT, account)].into(), ..StateDiff::default() }
+    StateDiff { accounts: [(CONTRACT, contract_account())].into(), ..StateDiff::default() }
+}
+
+fn value(random: &mut Random) -> Vec<u8> {
+    format!("\"{}\"", random.next_u64()).into_bytes()
+}
+
+fn entry(random: &mut Random, contract: &Address, number: u64) -> (StorageKey, Option<Vec<u8>>) {
+    let key = StorageKey::map_entry(contract, "balances", [MapKey::address(address(number))]);
+    (key, Some(value(random)))
 }
 
 /// Returns a state diff of entries of the contract: a map from accounts to amounts.
 pub fn entries(random: &mut Random, numbers: impl IntoIterator<Item = u64>) -> StateDiff {
-    let entry = |number| {
-        let key = StorageKey::map_entry(&CONTRACT, "balances", [MapKey::address(address(number))]);
-        (key, Some(format!("\"{}\"", random.next_u64()).into_bytes()))
-    };
-    let entries = numbers.into_iter().map(entry).collect();
+    let entries = numbers.into_iter().map(|number| entry(random, &CONTRACT, number)).collect();
     StateDiff { storage: [(CONTRACT, entries)].into(), ..StateDiff::default() }
 }
 
@@ -200,6 +309,8 @@ pub fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> B
 
 #[cfg(test)]
 mod tests {
+    use silica_state::StoreOptions;
+
     use super::*;
 
     #[test]
@@ -220,6 +331,49 @@ mod tests {
     }
 
     #[test]
+    fn ordered_numbers_follow_the_trie_and_are_complete() {
+        for subject in [Subject::Accounts, Subject::Entries, Subject::Contracts] {
+            let lists: Vec<_> = subject.ordered(1000, 30, 300).collect();
+            assert!(lists.iter().all(|list| list.len() <= 30));
+            let mut numbers = lists.concat();
+            let place = |number: &u64| match subject.entry(*number) {
+                Some((_, key)) if subject == Subject::Entries => key.variable_hash().to_bytes().to_vec(),
+                _ => address(*number).to_bytes().to_vec(),
+            };
+            assert!(numbers.is_sorted_by_key(place), "{subject:?}");
+            numbers.sort_unstable();
+            assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn created_and_changed_items_are_found() {
+        for subject in [Subject::Accounts, Subject::Entries, Subject::Contracts] {
+            let (store, mut random) = (Store::ephemeral(StoreOptions::default()), Random::new(1));
+            commit(&store, &contract()).unwrap();
+            for list in subject.ordered(50, 20, 100) {
+                commit(&store, &subject.create(&mut random, &list)).unwrap();
+            }
+            let before = store.snapshot();
+            let diff = subject.change(&mut random, 50, 10, 1, Access::Uniform);
+            let after = commit(&store, &diff).unwrap();
+            for number in 0..50 {
+                let account = |snapshot: &Snapshot| snapshot.account(&address(number)).unwrap();
+                let entry = |snapshot: &Snapshot| {
+                    let (contract, key) = subject.entry(number)?;
+                    Some(snapshot.storage_value(&contract, &key.variable_hash()).unwrap().unwrap())
+                };
+                assert_eq!(account(&before).is_some(), subject != Subject::Entries);
+                let is_changed = match subject.entry(number) {
+                    Some((contract, key)) => diff.storage.get(&contract).is_some_and(|of| of.contains_key(&key)),
+                    None => diff.accounts.contains_key(&address(number)),
+                };
+                assert_eq!((account(&before), entry(&before)) != (account(&after), entry(&after)), is_changed);
+            }
+        }
+    }
+
+    #[test]
     fn malformed_setting_is_an_error_with_the_accepted_values() {
         let access = |text: &str| access_setting(Some(OsStr::new(text)));
         assert_eq!(access_setting(None), Ok(Access::Uniform));
@@ -227,6 +381,10 @@ mod tests {
         for wrong in ["ziff", "Zipf", ""] {
             assert_eq!(access(wrong), Err(format!("ACCESS: expected uniform or zipf, got {wrong}")));
         }
+        assert_eq!(Subject::setting(None), Ok(Subject::Accounts));
+        assert_eq!(Subject::setting(Some(OsStr::new("entries"))), Ok(Subject::Entries));
+        let wrong = "OF: expected accounts, entries or contracts, got entry".to_owned();
+        assert_eq!(Subject::setting(Some(OsStr::new("entry"))), Err(wrong));
         let step = |text: &str| number_setting("LOAD_STEP", Some(OsStr::new(text)), 1..=1000);
         assert_eq!(number_setting("LOAD_STEP", None, 1..=1000), Ok(None));
         assert_eq!((step("1"), step("1000")), (Ok(Some(1)), Ok(Some(1000))));
