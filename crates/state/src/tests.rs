@@ -1187,7 +1187,7 @@ fn copy_directory(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let (path, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
         if path.is_dir() {
-            copy_directory(&path, &to)
+            copy_directory(&path, &to);
         } else {
             let _bytes = fs::copy(path, to).unwrap();
         }

@@ -269,12 +269,8 @@ impl<R: Read> FileReader<R> {
             None => *kind == Kind::Head,
             Some(last) => kind.follows(last),
         };
-        let has_kind = |kind: &Kind| match kind {
-            Kind::Key => !self.is_network,
-            Kind::Network => self.is_network,
-            _ => true,
-        };
-        let kind = Kind::of(code).filter(in_order).filter(has_kind);
+        let other = if self.is_network { Kind::Key } else { Kind::Network };
+        let kind = Kind::of(code).filter(in_order).filter(|kind| *kind != other);
         let (Some(kind), true) = (kind, digest == self.digest) else { return Err(damaged) };
         self.last = Some(kind);
         if kind == Kind::End && read_up_to(&mut self.input, &mut [0])? > 0 {

@@ -255,9 +255,9 @@ mod tests {
             prop::sample::select(vec!["true", "false", "null", "[]", "{}"]).prop_map(|word| vec![word.to_owned()]),
         ];
         leaf.prop_recursive(4, 12, 3, |inner| {
-            let list = prop::collection::vec(inner.clone(), 1..3).prop_map(|list| separated("[", list, "]"));
+            let list = prop::collection::vec(inner.clone(), 1..3).prop_map(|list| separated("[", &list, "]"));
             let named = inner.prop_map(|value| [vec!["\"a\"".to_owned(), ":".to_owned()], value].concat());
-            prop_oneof![list, prop::collection::vec(named, 1..3).prop_map(|list| separated("{", list, "}"))]
+            prop_oneof![list, prop::collection::vec(named, 1..3).prop_map(|list| separated("{", &list, "}"))]
         })
     }
 
@@ -265,7 +265,7 @@ mod tests {
     fn body() -> impl Strategy<Value = Vec<String>> {
         let id =
             prop_oneof![any::<i32>().prop_map(|id| id.to_string()), "[a-z]{0,3}".prop_map(|id| format!("\"{id}\""))];
-        let params = prop::collection::vec(value(), 0..3).prop_map(|list| separated("[", list, "]"));
+        let params = prop::collection::vec(value(), 0..3).prop_map(|list| separated("[", &list, "]"));
         let request =
             (prop::option::of(id), "[A-Za-z_]{0,5}", prop::option::of(params)).prop_map(|(id, method, params)| {
                 let member =
@@ -274,16 +274,16 @@ mod tests {
                 let jsonrpc = member("jsonrpc", vec!["\"2.0\"".to_owned()]);
                 let method = member("method", vec![format!("\"{method}\"")]);
                 let params = params.map(|params| member("params", params));
-                let members = id.into_iter().chain([jsonrpc, method]).chain(params).collect();
-                separated("{", members, "}")
+                let members: Vec<_> = id.into_iter().chain([jsonrpc, method]).chain(params).collect();
+                separated("{", &members, "}")
             });
         let request = request.boxed();
-        let batch = prop::collection::vec(request.clone(), 1..=LIMIT).prop_map(|list| separated("[", list, "]"));
+        let batch = prop::collection::vec(request.clone(), 1..=LIMIT).prop_map(|list| separated("[", &list, "]"));
         prop_oneof![request, batch]
     }
 
-    fn separated(open: &str, list: Vec<Vec<String>>, close: &str) -> Vec<String> {
-        let comma = vec![",".to_owned()];
+    fn separated(open: &str, list: &[Vec<String>], close: &str) -> Vec<String> {
+        let comma = [",".to_owned()];
         [vec![open.to_owned()], list.join(&comma[..]), vec![close.to_owned()]].concat()
     }
 

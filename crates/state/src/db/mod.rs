@@ -844,7 +844,7 @@ mod tests {
 
     #[test]
     fn panics_of_the_engine_are_errors_that_name_the_database() {
-        let noted = Arc::new(parking_lot::Mutex::new(Vec::new()));
+        let noted = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&noted);
         let before = std::panic::take_hook();
         let name = thread::current().name().map(str::to_owned);
