@@ -21,9 +21,10 @@ const STRAGGLERS: Duration = Duration::from_millis(50);
 const STEP: Duration = Duration::from_millis(500);
 
 /// Returns the time of a timer of a co-signature session. A step has 100 ms more in each round. Otherwise a network whose
-/// messages take longer than 250 ms would never seal a block. A proposal has 500 ms more in each round, so the round of a
-/// seal has time for several steps in which a signer is silent.
-pub(crate) fn time_of(timer: Timer) -> Duration {
+/// messages take longer than 250 ms would never seal a block. A proposal has 500 ms more in each round. With a
+/// `propose-timeout` of 1 s, round 0 has time for two steps in which a signer is silent, and a late round for four. A
+/// leader excludes silent signers also in its later rounds.
+pub(crate) fn session_time_of(timer: Timer) -> Duration {
     match timer.kind {
         TimerKind::Stragglers => STRAGGLERS,
         TimerKind::Step => STEP.saturating_add(propose_timeout_of(Duration::ZERO, timer.round()) / 5),

@@ -42,6 +42,7 @@ pub(super) struct Leader {
     task: Arc<CoSignTask>,
     index: usize,
     attempt: u8,
+    /// Members that were silent or sent false values in this round, or in an earlier one of this leader.
     excluded: BTreeSet<usize>,
     phase: Phase,
     /// Counts the phases, so that a timer of an earlier phase has no effect.
@@ -73,10 +74,9 @@ enum Phase {
 }
 
 impl Leader {
-    /// Creates the leader, and begins attempt 0.
-    pub(super) fn new(task: Arc<CoSignTask>, index: usize) -> (Self, Vec<Action>) {
-        let phase = Phase::Ended;
-        let mut leader = Self { task, index, attempt: 0, excluded: BTreeSet::new(), phase, step: 0 };
+    /// Creates the leader, and begins attempt 0 without the members in `excluded`.
+    pub(super) fn new(task: Arc<CoSignTask>, index: usize, excluded: BTreeSet<usize>) -> (Self, Vec<Action>) {
+        let mut leader = Self { task, index, attempt: 0, excluded, phase: Phase::Ended, step: 0 };
         let actions = leader.begin();
         (leader, actions)
     }
@@ -136,7 +136,11 @@ impl Leader {
         }
         match (&self.phase, kind) {
             (Phase::Collecting { is_enough: true, .. }, TimerKind::Stragglers) => self.choose(),
-            (Phase::Collecting { .. }, TimerKind::Step) => {
+            (Phase::Collecting { is_enough, .. }, TimerKind::Step) => {
+                // If the others are no quorum, an excluded member can be one that was only slow.
+                if !is_enough {
+                    self.excluded.clear();
+                }
                 vec![Action::Remind(None), Action::Timer(TimerKind::Step)]
             }
             (Phase::Points { set, points, .. }, TimerKind::Step) => {
@@ -152,11 +156,11 @@ impl Leader {
         }
     }
 
-    /// Ends the session, because the round ends. Returns `None` if it has ended before.
-    pub(super) fn end(&mut self) -> Option<SessionFailure> {
-        let is_open = !self.has_ended();
-        self.enter(Phase::Ended);
-        is_open.then_some(SessionFailure::Ended { attempt: self.attempt })
+    /// Ends the session, because the round ends. Returns the members that stay excluded in later rounds of the height,
+    /// and the failure, if the session has not ended before.
+    pub(super) fn end(self) -> (BTreeSet<usize>, Option<SessionFailure>) {
+        let failure = (!self.has_ended()).then_some(SessionFailure::Ended { attempt: self.attempt });
+        (self.excluded, failure)
     }
 
     fn ready(&mut self, message: &CoSignMessage, hashes: &[ItemHashes]) -> Result<Vec<Action>, Rejected> {
@@ -287,7 +291,7 @@ impl Leader {
         actions
     }
 
-    /// Excludes members for the round, and begins the next attempt.
+    /// Excludes members for this round and later rounds of this leader at the height, and begins the next attempt.
     fn exclude(&mut self, members: Vec<usize>) -> Vec<Action> {
         self.excluded.extend(members);
         self.next_attempt()
@@ -296,7 +300,10 @@ impl Leader {
     fn next_attempt(&mut self) -> Vec<Action> {
         let (left, needed) = (self.task.committee.len().saturating_sub(self.excluded.len()), self.task.quorum());
         let failure = match self.attempt.checked_add(1) {
-            _ if left < needed => SessionFailure::TooFew { left, needed },
+            _ if left < needed => {
+                self.excluded.clear();
+                SessionFailure::TooFew { left, needed }
+            }
             Some(next) if next < MAX_ATTEMPTS => {
                 self.attempt = next;
                 return self.begin();

@@ -1,6 +1,10 @@
 //! The part of one member in the co-signature of a body: as a signer, and as the leader of some rounds.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    mem,
+    sync::Arc,
+};
 
 use rand_core::CryptoRng;
 use silica_crypto::KeyPair;
@@ -88,6 +92,9 @@ pub struct Session {
     has_begun: bool,
     signer: Option<Signer>,
     leader: Option<Leader>,
+    /// The members that this member excludes as the leader of later rounds. A round has time for a few attempts only, so
+    /// without this set, each of several faulty signers could spoil one attempt of every round.
+    excluded: BTreeSet<usize>,
     early: EarlyReadys,
     own_ready: Option<CoSignMessage>,
 }
@@ -97,7 +104,8 @@ impl Session {
     /// decided the body.
     pub fn new(task: CoSignTask, key: KeyPair, index: usize, early: EarlyReadys) -> Self {
         let task = Arc::new(task);
-        Self { task, key, index, round: 0, has_begun: false, signer: None, leader: None, early, own_ready: None }
+        let (excluded, own_ready) = (BTreeSet::new(), None);
+        Self { task, key, index, round: 0, has_begun: false, signer: None, leader: None, excluded, early, own_ready }
     }
 
     /// Returns what the committee signs.
@@ -125,7 +133,7 @@ impl Session {
         self.signer = Some(Signer::new(Arc::clone(&self.task), self.key.clone(), self.index, round, leader));
         let early = self.early.take(self.task.height, round);
         if leader == self.index {
-            let (leader, actions) = Leader::new(Arc::clone(&self.task), self.index);
+            let (leader, actions) = Leader::new(Arc::clone(&self.task), self.index, mem::take(&mut self.excluded));
             self.leader = Some(leader);
             self.act(actions, rng, &mut run);
         } else if let Some(ready) = self.signer.as_mut().and_then(|signer| signer.open(0, rng)) {
@@ -140,7 +148,9 @@ impl Session {
     /// this leader.
     pub(super) fn end(&mut self) -> Option<Effect> {
         self.signer = None;
-        self.leader.take().and_then(|mut leader| leader.end()).map(Effect::Failed)
+        let (excluded, failure) = self.leader.take()?.end();
+        self.excluded = excluded;
+        failure.map(Effect::Failed)
     }
 
     /// Handles a message of another member.

@@ -262,6 +262,11 @@ fn a_session_fails_with_too_few_members() {
     table.time(0, TimerKind::Step);
     assert_eq!(table.results, [Effect::Failed(SessionFailure::TooFew { left: 2, needed: 3 })]);
     assert_eq!(table.sessions[0].end(), None);
+    // The next round of the leader begins with all members.
+    table.results.clear();
+    table.start_round(1, 0);
+    table.deliver(Some);
+    assert_eq!(table.seal().signers.len(), 4);
 }
 
 #[test]
@@ -284,6 +289,64 @@ fn a_session_fails_after_all_attempts() {
         table.time(0, TimerKind::Step);
     }
     assert_eq!(table.results, [Effect::Failed(SessionFailure::Attempts { most: MAX_ATTEMPTS })]);
+}
+
+/// Lets one faulty signer spoil each attempt: it shows a false point, or none. A round has time for `attempts` steps in
+/// which a signer is silent. Returns the round of leader 0 that ends with a seal.
+fn round_of_seal(members: usize, faulty: usize, is_silent: bool, attempts: usize) -> u32 {
+    let mut table = Table::new(members, 1);
+    let keys = testing::keys(members);
+    for round in 0..8 {
+        table.start_round(round, 0);
+        let mut spoiler = None;
+        for _ in 0..attempts {
+            table.deliver(|mut message| {
+                let SessionId { attempt, .. } = message.session;
+                let is_faulty = (1..=faulty).contains(&message.from) && kind(&message) == 3;
+                if !is_faulty || spoiler.is_some_and(|it| it >= attempt) {
+                    return Some(message);
+                }
+                spoiler = Some(attempt);
+                let Content::Points(_, points) = &mut message.content else { return None };
+                points.swap(0, 1);
+                let (session, key) = (message.session, &keys[message.from]);
+                let forged = CoSignMessage::new(&NetworkId::new([7; 32]), session, message.from, message.content, key);
+                (!is_silent).then_some(forged)
+            });
+            if table.results.iter().any(|effect| matches!(effect, Effect::Sealed(_))) {
+                return round;
+            }
+            table.time(0, TimerKind::Step);
+        }
+        table.queue.clear();
+    }
+    panic!("no seal: {:?}", table.results);
+}
+
+#[test]
+fn faulty_signers_spoil_no_more_attempts_than_they_are() {
+    assert_eq!(round_of_seal(16, 5, true, 2), 2, "silent signers");
+    assert_eq!(round_of_seal(16, 5, false, 1), 0, "false points take no time");
+    assert_eq!(round_of_seal(25, 8, true, 2), 4, "silent signers");
+    assert_eq!(round_of_seal(25, 8, false, 1), 1, "more false points than a round has attempts");
+}
+
+/// Member 2 was only slow. Without it, the session of a later round has no quorum when member 3 stops.
+#[test]
+fn an_excluded_member_returns_if_the_others_are_too_few() {
+    let mut table = Table::start(4, 1);
+    table.deliver(|message| (message.from != 2 || kind(&message) != 3).then_some(message));
+    table.time(0, TimerKind::Step);
+    table.queue.clear();
+    table.start_round(1, 0);
+    table.deliver(|message| (message.from != 3).then_some(message));
+    assert_eq!(table.results, [Effect::Failed(SessionFailure::Ended { attempt: 1 })]);
+    table.results.clear();
+    table.time(0, TimerKind::Step);
+    table.deliver(|message| (message.from != 3).then_some(message));
+    table.time(0, TimerKind::Stragglers);
+    table.deliver(|message| (message.from != 3).then_some(message));
+    assert_eq!(table.seal().signers, [true, true, true, false]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ use crate::{
     shared::{Shared, Turn, council_height, is_body, system_rng},
     signer::VoteVerifier,
     table::Known,
-    timeouts::time_of,
+    timeouts::session_time_of,
     types::{EngineHeight, MemberIndex, Members, ValueId},
 };
 
@@ -514,7 +514,7 @@ impl Shared {
                     let after = match timer.kind {
                         // No member can be late if only a quorum is connected.
                         TimerKind::Stragglers if self.is_quorum_only() => Duration::ZERO,
-                        TimerKind::Stragglers | TimerKind::Step => time_of(timer),
+                        TimerKind::Stragglers | TimerKind::Step => session_time_of(timer),
                     };
                     self.run_later(after, move |shared, council, application| {
                         let effects = council.timer(timer, &mut system_rng());

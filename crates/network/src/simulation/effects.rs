@@ -17,7 +17,7 @@ use crate::{
         member::{Member, Running, Status, is_unsigned, proposed},
         world::{Event, Message, World},
     },
-    timeouts::time_of,
+    timeouts::session_time_of,
 };
 
 impl World {
@@ -333,7 +333,7 @@ impl World {
                     }
                 }
                 CoSignEffect::Timer(timer) => {
-                    let delay = time_of(timer).as_millis();
+                    let delay = session_time_of(timer).as_millis();
                     self.schedule(u64::try_from(delay).unwrap(), Event::CoSignTimer { member, starts, timer });
                 }
                 CoSignEffect::Sealed(_) => {
