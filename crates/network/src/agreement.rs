@@ -5,7 +5,7 @@ use std::{
     fs::{self, File, TryLockError},
     io,
     net::TcpListener,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock, mpsc},
     thread,
     time::Duration,
@@ -26,8 +26,9 @@ use arc_malachitebft_signing::Signer as _;
 use parking_lot::Mutex;
 use ractor::Actor as _;
 use silica_chain::Chain;
-use silica_council::{Council, EntryKind, Height, NetworkFile, NotMember, Rule, Verdict};
+use silica_council::{Council, EntryKind, Height, NetworkFile, NetworkId, NotMember, Rule, Verdict};
 use silica_crypto::KeyPair;
+use silica_protocol::Timestamp;
 use tokio::{
     runtime::{Builder, Runtime},
     sync::{Notify, watch},
@@ -47,7 +48,7 @@ use crate::{
     part::Assembler,
     peers::Peers,
     places::Places,
-    shared::{Driver, Links, Shared, Status, peer_ids},
+    shared::{Driver, Links, Shared, Status, peer_ids, time_of_start},
     signer::{VoteSigner, VoteVerifier},
     types::MemberIndex,
 };
@@ -255,24 +256,9 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         Ok(listener) => drop(listener),
         Err(source) => return Err(StartError::Listen { address: listen, source }),
     }
-    let head = chain.snapshot().latest_tx_block().header.number.get();
-    let no_votes = |file| StartError::NoVotes { path: directory.clone(), file };
-    let wal = directory.join(WAL);
-    let (journal, records, first_start) = match Journal::open(&directory, network.id())? {
-        Some(_) if !wal.exists() => return Err(no_votes(WAL)),
-        Some((journal, records)) => (journal, records, FirstStart::open(&directory).map_err(in_directory)?),
-        // Without any file, the directory is new. With the file `first-start`, its creation was interrupted.
-        None if head > 0 && wal.exists() && FirstStart::open(&directory).map_err(in_directory)?.is_none() => {
-            return Err(no_votes("journal"));
-        }
-        None => {
-            // The member can have voted before the loss of another directory.
-            let first_start = FirstStart::create(&directory, driver.now()).map_err(in_directory)?;
-            // The log exists before the journal does, so a journal without a log has lost it.
-            File::options().append(true).create(true).open(&wal).map_err(in_directory)?;
-            (Journal::create(&directory, network.id())?, Vec::new(), Some(first_start))
-        }
-    };
+    let head = Arc::clone(chain.snapshot().latest_tx_block());
+    let (is_first, now) = (head.header.number.get() == 0, time_of_start(&head, driver.now()));
+    let Files { journal, records, first_start } = files(&directory, network.id(), is_first, now)?;
     let certificates = Certificates::open(&directory.join("certificates")).map_err(StartError::Certificates)?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
@@ -282,7 +268,9 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         .map_err(|error| StartError::Engine { reason: error.to_string() })?;
     let committee = network.committee();
     let limits = network.parameters().body_limits();
+    let wal = directory.join(WAL);
     let shared = Arc::new(Shared {
+        directory,
         network: network.id(),
         parameters: network.parameters().clone(),
         peer_ids: peer_ids(&network),
@@ -313,7 +301,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         turn: Mutex::default(),
     });
     // At the first block, a member with new files votes at once. Later it has no vote before `first-start` is removed.
-    let is_new = (head == 0 || shared.first_start.lock().is_some()) && records.is_empty();
+    let is_new = (is_first || shared.first_start.lock().is_some()) && records.is_empty();
     if let Some(next) = restore(&shared, records)? {
         log::check(&wal, next, is_new)?;
     }
@@ -322,6 +310,47 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         .block_on(engine(&shared, name, peer_key, consensus, &wal))
         .map_err(|reason| StartError::Engine { reason })?;
     Ok(Agreement { shared, runtime: Mutex::new(Some(runtime)), _lock: lock })
+}
+
+/// The files with the votes of a member.
+struct Files {
+    journal: Journal,
+    records: Vec<JournalRecord>,
+    first_start: Option<FirstStart>,
+}
+
+/// Opens the files of a directory, or creates them. `is_first` states that the chain has no block, and `now` is the time
+/// of a first start.
+fn files(directory: &Path, network: NetworkId, is_first: bool, now: Timestamp) -> Result<Files, StartError> {
+    let in_directory = |source| StartError::Directory { path: directory.to_owned(), source };
+    let no_votes = |file| StartError::NoVotes { path: directory.to_owned(), file };
+    let wal = directory.join(WAL);
+    let first_start = || FirstStart::open(directory).map_err(in_directory);
+    let begin = || FirstStart::create(directory, now).map_err(in_directory);
+    match Journal::open(directory, network)? {
+        Some(_) if !wal.exists() => Err(no_votes(WAL)),
+        Some((journal, records)) => {
+            let first_start = match first_start()? {
+                // The engine has begun no height with these files. They can be an old copy of a new directory.
+                Some(_) if !log::has_header(&wal).map_err(in_directory)? => Some(begin()?),
+                first_start => first_start,
+            };
+            Ok(Files { journal, records, first_start })
+        }
+        // Without any file, the directory is new. With the file `first-start`, its creation was interrupted.
+        None if !is_first && wal.exists() && first_start()?.is_none() => Err(no_votes("journal")),
+        None => {
+            // The member can have voted before the loss of another directory.
+            let first_start = begin()?;
+            // The log exists before the journal does, so a journal without a log has lost it.
+            File::options().append(true).create(true).open(&wal).map_err(in_directory)?;
+            Ok(Files {
+                journal: Journal::create(directory, network)?,
+                records: Vec::new(),
+                first_start: Some(first_start),
+            })
+        }
+    }
 }
 
 /// The settings of a member that the network file permits.
@@ -468,7 +497,7 @@ async fn engine(
     name: String,
     peer_key: Keypair,
     consensus: ConsensusConfig,
-    wal: &std::path::Path,
+    wal: &Path,
 ) -> Result<(), String> {
     let failed = |error: &dyn fmt::Display| error.to_string();
     let (signer, verifier) =

@@ -1,7 +1,8 @@
 //! The time of the first start in a new directory, in a file of the directory.
 //!
-//! A member with a new directory can have lost an old one, and with it the votes that it has sent. The file exists
-//! until the member can vote again. It has the time in microseconds since 1970, in decimal digits, and a line feed.
+//! A member with a new directory can have lost an old one, and with it the votes that it has sent. So can a member for
+//! which another process has voted. The file exists until the member can vote again. It has the time in microseconds
+//! since 1970, in decimal digits, and a line feed.
 
 use std::{
     fs::{self, File},
@@ -15,7 +16,7 @@ const NAME: &str = "first-start";
 
 /// What the operator does if a file with votes is lost or damaged. Part of the errors that name the file.
 pub(crate) const REMEDY: &str = "the member does not know its votes, so start it with its keys in a new data directory, \
-                                 as after the loss of the old one";
+                                 as after the loss of the old one, once the others have two blocks";
 
 /// The first start of a member that does not know whether it has voted before.
 #[derive(Debug)]

@@ -28,7 +28,7 @@
 //! before the damage must prove that the header has the true height.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -96,6 +96,11 @@ enum Rest {
     Cut,
     /// Damage, with what is expected in its place.
     Damaged(&'static str),
+}
+
+/// Returns whether the engine can have begun a height: the log has a header.
+pub(crate) fn has_header(path: &Path) -> io::Result<bool> {
+    Ok(fs::metadata(path)?.len() >= u64::try_from(HEAD).unwrap_or(u64::MAX))
 }
 
 /// Checks the log of a member whose next height is `next`, and cuts off what a crash has left. `is_new` states that no
@@ -333,7 +338,7 @@ mod tests {
         assert_eq!(
             error(&changed),
             "expected an entry with its checksum at byte 12, got other bytes; the member does not know its votes, so start \
-             it with its keys in a new data directory, as after the loss of the old one"
+             it with its keys in a new data directory, as after the loss of the old one, once the others have two blocks"
         );
         // Zeros in place of entries that are followed by another one.
         let mut changed = bytes.clone();

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    path::PathBuf,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -113,6 +114,8 @@ pub(crate) struct Links {
 
 /// The parts of a member's agreement.
 pub(crate) struct Shared {
+    /// The directory of the agreement.
+    pub(crate) directory: PathBuf,
     pub(crate) network: NetworkId,
     pub(crate) parameters: Parameters,
     pub(crate) committee: Vec<PublicKey>,
@@ -250,6 +253,10 @@ impl Shared {
 
     /// Decides whether this member votes from a height on, which is the first one after a head, if its files are new.
     pub(crate) fn judge_new_files(&self, head: &TxBlock, next: Height) {
+        // The file `first-start` that a failure has written is for the next process.
+        if self.status.lock().failed.is_some() {
+            return;
+        }
         let mut first = self.first_start.lock();
         let Some(start) = &*first else { return self.own.lock().begin(next.into()) };
         let number = head.header.number;
@@ -292,15 +299,21 @@ impl Shared {
         certificates.iter().flatten().any(|certificate| has_vote(certificate, self.index))
     }
 
-    /// Ends the part of this member in the agreement, because another process has voted with its key.
+    /// Stops the votes of this member, because another process has voted with its key. The next process waits for a newer
+    /// block. Otherwise, each start of an old copy would vote at one more height, up to the present one.
     pub(crate) fn fail_for_other_votes(&self, at: &str) {
+        let now = time_of_start(self.chain.snapshot().latest_tx_block(), self.driver.now());
+        if let Err(error) = FirstStart::create(&self.directory, now) {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "failed to write the file first-start; do not start this member in this directory");
+        }
         self.fail(&format!(
             "{at}: expected no vote of this member except those of this process, got another one; a second process uses \
              its key, or its data directory is an old copy; stop the second process; {REMEDY}"
         ));
     }
 
-    /// Ends the part of this member in the agreement. From here on, it signs no vote.
+    /// Stops the votes of this member. From here on, it signs no vote.
     pub(crate) fn fail(&self, reason: &str) {
         let is_first = {
             let mut status = self.status.lock();
@@ -379,6 +392,12 @@ impl Shared {
     pub(crate) fn member_of(&self, peer: &PeerId) -> Option<usize> {
         self.peer_ids.iter().position(|known| known == peer)
     }
+}
+
+/// Returns the time of a first start after a head. A slow clock would otherwise let the member vote after a block that
+/// was there before.
+pub(crate) fn time_of_start(head: &TxBlock, now: Timestamp) -> Timestamp {
+    now.max(head.timestamp)
 }
 
 /// Returns whether a height decides a body.

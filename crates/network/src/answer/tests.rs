@@ -13,7 +13,7 @@ use silica_chain::{
 };
 use silica_council::{Content, NetworkFile, SessionId, proposer};
 use silica_crypto::KeyPair;
-use silica_protocol::{Account, Address, Qa};
+use silica_protocol::{Account, Address, BlockNumber, Qa};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -21,6 +21,7 @@ use super::*;
 use crate::{
     ballot::Ballot,
     certificates::Certificates,
+    first_start::FirstStart,
     journal::Journal,
     part::Assembler,
     places::Places,
@@ -90,6 +91,7 @@ impl Member {
         let now = Timestamp::new(network.parameters().genesis_time.get() + 60_000_000);
         let committee = network.committee();
         let shared = Shared {
+            directory: directory.path().to_owned(),
             network: network.id(),
             parameters: network.parameters().clone(),
             names: Vec::new(),
@@ -130,19 +132,23 @@ impl Member {
         council.propose(&mut producer, Height::new(1).unwrap(), 0, self.shared.driver.now()).unwrap()
     }
 
-    /// Returns the certificate of a decision, with the votes of these members.
+    /// Returns the certificate of a decision at height 1, with the votes of these members.
     fn certificate(&self, id: EntryId, members: &[usize]) -> CommitCertificate<Ctx> {
+        self.certificate_at(EngineHeight(1), id, members)
+    }
+
+    fn certificate_at(&self, height: EngineHeight, id: EntryId, members: &[usize]) -> CommitCertificate<Ctx> {
         let vote = |member: &usize| {
             let address = MemberIndex(u16::try_from(*member).unwrap());
             let value = NilOrVal::Val(id.into());
-            let (kind, height, round) = (VoteType::Precommit, EngineHeight(1), Round::ZERO);
+            let (kind, round) = (VoteType::Precommit, Round::ZERO);
             let vote = EngineVote { kind, height, round, value, member: address };
             let signer = VoteSigner { network: self.network.id(), key: key(*member) };
             let signed = ready(signer.sign_vote(vote)).unwrap();
             CommitSignature::new(address, signed.signature)
         };
         CommitCertificate {
-            height: EngineHeight(1),
+            height,
             round: Round::ZERO,
             value_id: id.into(),
             commit_signatures: members.iter().map(vote).collect(),
@@ -266,6 +272,52 @@ fn member_that_waits_or_has_failed_signs_no_vote() {
     assert_eq!(is_signed(|_| {}), [true; 2]);
     assert_eq!(is_signed(|status| status.waits = true), [false; 2]);
     assert_eq!(is_signed(|status| status.failed = Some("a fault".to_owned())), [false; 2]);
+}
+
+/// The block that ends the wait has a vote that this member, with new files, has not sent.
+#[test]
+fn block_with_a_vote_of_this_member_does_not_end_its_wait() {
+    for height in [3, 4] {
+        for is_own in [false, true] {
+            let member = Member::new();
+            let shared = &member.shared;
+            let genesis = Arc::clone(shared.chain.snapshot().latest_tx_block());
+            let mut block = (*genesis).clone();
+            block.header.number = BlockNumber::new(2);
+            block.timestamp = Timestamp::new(shared.driver.now().get() + 60_000_000);
+            let first = FirstStart::create(member.directory.path(), shared.driver.now()).unwrap();
+            *shared.first_start.lock() = Some(first);
+            let (own, next) = (usize::from(shared.index.0), Height::new(5).unwrap());
+            let voters: Vec<_> = (0..4).filter(|voter| is_own || *voter != own).collect();
+            let id = EntryId::new([1; 32]);
+            shared.certificates.add(&member.certificate_at(EngineHeight(height), id, &voters));
+            shared.judge_new_files(&block, next);
+            assert_eq!(shared.status.lock().votes(), !is_own);
+            let file = FirstStart::open(member.directory.path()).unwrap();
+            assert_eq!(file.is_some(), is_own, "height {height}");
+            let failed = shared.status.lock().failed.clone();
+            let expected = "block 2: expected no vote of this member except those of this process, got another one; ";
+            assert!(failed.is_none_or(|reason| reason.starts_with(expected)));
+            // The head goes on until the engine has stopped.
+            shared.certificates.add(&member.certificate_at(EngineHeight(height), id, &[]));
+            shared.judge_new_files(&block, next);
+            assert_eq!(FirstStart::open(member.directory.path()).unwrap().is_some(), is_own);
+        }
+    }
+}
+
+/// Without the file, each start of an old copy would vote at one more height.
+#[test]
+fn member_waits_again_after_a_vote_of_another_process() {
+    let member = Member::new();
+    let (shared, (reply, _answer)) = (&member.shared, port());
+    shared.own.lock().begin(EngineHeight(0));
+    let certificate = member.certificate(member.body(1).id, &[0, 1, 2, 3]);
+    shared.decide(certificate, reply);
+    let failed = shared.status.lock().failed.clone().unwrap();
+    assert!(failed.starts_with("height 1: expected no vote of this member "), "{failed}");
+    let first = FirstStart::open(member.directory.path()).unwrap().unwrap();
+    assert_eq!(first.at, shared.driver.now());
 }
 
 /// The next height erases the votes of this one, so the decision must be on disk before.

@@ -56,6 +56,39 @@ fn member_with_old_files_of_the_agreement_does_not_start() {
     network.check_equal(&members, target);
 }
 
+/// A member alone does not begin, so its files stay as the start leaves them.
+#[test]
+fn first_start_is_neither_before_the_blocks_nor_that_of_a_copy() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 2);
+    let store = members.pop().unwrap().stop();
+    drop(members);
+    let directory = network.directory_of(3);
+    let file = directory.join("first-start");
+    let start = |store| {
+        // The clock is an hour behind the blocks.
+        let member = network.start_over(3, store, FalseSettings::of(3).clock(-3_600_000)).unwrap();
+        let store = member.stop();
+        let at: u64 = fs::read_to_string(&file).unwrap().trim_end().parse().unwrap();
+        assert!(at > network.file.parameters().genesis_time.get(), "{at}");
+        store
+    };
+    fs::remove_dir_all(&directory).unwrap();
+    let store = start(store);
+    // The directory is an old copy, from a time before the first height.
+    let copy = || {
+        fs::write(&file, "1\n").unwrap();
+        fs::write(directory.join("wal"), "").unwrap();
+    };
+    copy();
+    let store = start(store);
+    // The creation of the directory was interrupted before the last file.
+    copy();
+    fs::remove_file(network.journal(3)).unwrap();
+    drop(start(store));
+}
+
 #[test]
 fn member_with_an_old_data_directory_stops_voting() {
     let network = Network::new(4, "interval = \"20ms\"");
@@ -80,6 +113,12 @@ fn member_with_an_old_data_directory_stops_voting() {
     let old = network.start_again(3, store());
     let reason = old.wait_for_failure();
     assert!(reason.starts_with("height ") && reason.contains(OTHER_VOTES), "{reason}");
+    // The next start does not vote at the height after the failure.
+    old.stop().close().unwrap();
+    members.push(network.start_again(3, store()));
+    wait("waiting member", || members[3].status().waits);
+    network.wait_for_votes(&members);
+    drop(members.remove(0));
     let target = wait_for_blocks(&members, 4);
     network.check_equal(&members, target);
 }
