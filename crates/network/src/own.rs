@@ -36,7 +36,7 @@ impl OwnVotes {
 
     /// Returns whether a certificate has a precommit of `member` that another process has sent. Forgets the precommits
     /// at lower heights.
-    pub(crate) fn are_exceeded_by(&mut self, certificate: &CommitCertificate<Ctx>, member: MemberIndex) -> bool {
+    pub(crate) fn has_other_vote(&mut self, certificate: &CommitCertificate<Ctx>, member: MemberIndex) -> bool {
         let &CommitCertificate { height, round, value_id, .. } = certificate;
         self.signed.retain(|(at, ..)| *at >= height);
         // At the first height, an earlier process can have voted.
@@ -77,7 +77,7 @@ mod tests {
     fn vote_of_another_process_is_found_after_the_first_height() {
         let mut own = OwnVotes::default();
         let other = certificate(5, 0, 1, &[0, 1, 3]);
-        let finds = |own: &mut OwnVotes, certificate| own.are_exceeded_by(&certificate, MemberIndex(3));
+        let finds = |own: &mut OwnVotes, certificate| own.has_other_vote(&certificate, MemberIndex(3));
         assert!(!finds(&mut own, other.clone()), "this process does not vote");
         own.begin(EngineHeight(5));
         assert!(!finds(&mut own, other), "an earlier process can have voted at this height");

@@ -317,7 +317,7 @@ impl Shared {
         application: &mut dyn Application,
     ) {
         let (Some(height), id) = (council_height(certificate.height), certificate.value_id) else { return };
-        if self.own.lock().are_exceeded_by(&certificate, self.index) {
+        if self.own.lock().has_other_vote(&certificate, self.index) {
             return self.fail_for_other_votes(&format!("height {height}"));
         }
         let bytes = self.bytes_of(height, id);

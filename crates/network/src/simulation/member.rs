@@ -1,6 +1,7 @@
 //! A member: its chain, its journal, the log of its engine, its council and its engine.
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     convert::Infallible,
     pin::pin,
@@ -30,6 +31,7 @@ use silica_protocol::Timestamp;
 
 use crate::{
     context::Ctx,
+    own::OwnVotes,
     signer::VoteSigner,
     simulation::{network, verifier::SharedVerifier},
     timeouts::HeightTimeouts,
@@ -83,6 +85,8 @@ pub(super) struct Member {
     first_start: Option<Timestamp>,
     /// Whether the member votes.
     pub(super) votes: bool,
+    /// The precommits of the running process.
+    own: OwnVotes,
     pub(super) certificates: BTreeMap<Height, CommitCertificate<Ctx>>,
     pub(super) rng: ChaCha8Rng,
     pub(super) starts: u64,
@@ -108,6 +112,7 @@ impl Member {
             flushed: [0; 2],
             first_start: None,
             votes: true,
+            own: OwnVotes::default(),
             certificates: BTreeMap::new(),
             rng: ChaCha8Rng::seed_from_u64(seed << 32 | u64::try_from(index).unwrap() << 24),
             starts: 0,
@@ -157,16 +162,19 @@ impl Member {
         self.first_start.is_some()
     }
 
-    /// Decides whether the member votes, if its files are new.
-    fn judge_new_files(&mut self) {
-        let Some(since) = self.first_start else { return };
+    /// Decides whether the member votes from a height on, if its files are new.
+    fn judge_new_files(&mut self, height: Height) {
+        let Some(since) = self.first_start else { return self.own.begin(height.into()) };
         let drift = self.network.parameters().drift;
         let Some(running) = self.running() else { return };
         let head = running.producer.head();
         match NewFiles::after(head.header.number, head.timestamp, since, drift) {
             NewFiles::Begin => self.votes = true,
             NewFiles::Wait => self.votes = false,
-            NewFiles::Vote => (self.votes, self.first_start) = (true, None),
+            NewFiles::Vote => {
+                (self.votes, self.first_start) = (true, None);
+                self.own.begin(height.into());
+            }
         }
     }
 
@@ -204,6 +212,7 @@ impl Member {
         let members = Members::new(&self.network.committee());
         let engine = State::new(Ctx, due.into(), members, params, 100, 1_000);
         self.starts += 1;
+        self.own = OwnVotes::default();
         self.status = Status::Running(Box::new(Running {
             chain,
             producer,
@@ -233,7 +242,7 @@ impl Member {
     /// Begins a height with an empty log.
     pub(super) fn start(&mut self, height: Height) -> Vec<Effect<Ctx>> {
         (self.log, self.flushed[1], self.log_height) = (Vec::new(), 0, Some(height));
-        self.judge_new_files();
+        self.judge_new_files(height);
         let committee = self.network.committee();
         let is_absent = |member: usize| self.absent[member];
         let timeouts = HeightTimeouts::new(self.network.parameters(), committee.len(), height, is_absent);
@@ -246,8 +255,12 @@ impl Member {
     /// Gives an input to the engine. Returns the effects that need no answer.
     pub(super) fn process(&mut self, input: Input<Ctx>) -> Vec<Effect<Ctx>> {
         let (signer, verifier) = (self.signer.clone(), self.verifier.clone());
-        let (ballot, index) = (Ballot { signer, verifier, votes: self.votes }, self.index);
-        let Some(running) = self.running() else { return Vec::new() };
+        if self.running().is_none() {
+            return Vec::new();
+        }
+        let own = RefCell::new(std::mem::take(&mut self.own));
+        let (ballot, index) = (Ballot { signer, verifier, votes: self.votes, own }, self.index);
+        let running = self.running().unwrap();
         let mut effects = Vec::new();
         let result: Result<(), arc_malachitebft_app::consensus::Error<Ctx>> = process!(
             input: input,
@@ -258,6 +271,7 @@ impl Member {
         if let Err(error) = result {
             panic!("member {index}: {error}");
         }
+        self.own = ballot.own.into_inner();
         effects
     }
 
@@ -292,6 +306,11 @@ impl Member {
         let bytes = self.journal.iter().find(|record| record.entry.id == id).map(|record| record.entry.bytes.clone());
         let Running { producer, council, .. } = self.running().unwrap();
         council.decide(producer, height, id, bytes.as_deref()).map_err(Box::new)
+    }
+
+    /// Returns whether a certificate has a vote of this member that another process has sent.
+    pub(super) fn has_other_vote(&mut self, certificate: &CommitCertificate<Ctx>) -> bool {
+        self.own.has_other_vote(certificate, member_index(self.index))
     }
 
     /// Keeps the decision of a body, durably.
@@ -342,6 +361,7 @@ struct Ballot {
     signer: VoteSigner,
     verifier: SharedVerifier,
     votes: bool,
+    own: RefCell<OwnVotes>,
 }
 
 /// Answers an effect that needs an answer. Keeps all others.
@@ -351,7 +371,10 @@ fn answer(ballot: &Ballot, effect: Effect<Ctx>, effects: &mut Vec<Effect<Ctx>>) 
     match effect {
         Effect::SignVote(vote, r) if !ballot.votes => r.resume_with(SignedMessage::new(vote, NONE)),
         Effect::SignProposal(proposal, r) if !ballot.votes => r.resume_with(SignedMessage::new(proposal, NONE)),
-        Effect::SignVote(vote, r) => r.resume_with(ready(signer.sign_vote(vote)).unwrap()),
+        Effect::SignVote(vote, r) => {
+            ballot.own.borrow_mut().add(&vote);
+            r.resume_with(ready(signer.sign_vote(vote)).unwrap())
+        }
         Effect::SignProposal(proposal, r) => r.resume_with(ready(signer.sign_proposal(proposal)).unwrap()),
         Effect::VerifySignature(SignedMessage { message, signature }, key, r) => {
             let result = match &message {
