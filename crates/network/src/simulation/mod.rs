@@ -2,7 +2,8 @@
 //!
 //! `AGREEMENT_SEEDS=1000` runs more seeds of each scenario, and `AGREEMENT_SEED=7` one of them. `AGREEMENT_BLOCKS=500`
 //! changes the number of blocks of the mixture. With the name of a file in `AGREEMENT_PROGRESS`, the mixture writes its
-//! finished seeds to the file, and leaves them out at the next run.
+//! finished seeds to the file, and leaves them out at the next run. If a variable changes the seeds or the blocks, no
+//! test checks that its events have happened.
 mod checks;
 mod effects;
 mod liars;
@@ -17,7 +18,7 @@ mod world;
 pub(crate) use self::member::ready;
 use self::{
     network::Shape,
-    runner::{Counts, number, run_seeds},
+    runner::{Counts, is_changed, number, run_seeds},
     world::{Rates, World},
 };
 
@@ -35,9 +36,9 @@ fn run(name: &str, members: usize, blocks: u64, seeds: u64, change: impl Fn(&mut
     report.counts
 }
 
-/// Checks that something of each kind has happened.
+/// Checks that something of each kind has happened, if no variable changes the run.
 fn assert_seen(seen: &Counts, names: &[&str]) {
-    for name in names {
+    for name in names.iter().filter(|_| !is_changed()) {
         assert!(seen.contains_key(*name), "{name}: {seen:?}");
     }
 }
@@ -87,7 +88,7 @@ fn members_with_wrong_views_of_the_connections_decide() {
         world.rates = Rates { mistake: 10_000, latency: 50, ..Rates::default() };
     });
     // The failures end after 300 s, if there are no blocks before.
-    assert!(seen["simulated seconds"] < 200, "{seen:?}");
+    assert!(is_changed() || seen["simulated seconds"] < 200, "{seen:?}");
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn a_member_crashes_at_each_point() {
         let point = points[usize::try_from(world.seed).unwrap() % points.len()];
         world.kill = Some((point, 1 + world.draw(4)));
     });
-    assert_eq!(seen["a crash"], u64::try_from(points.len()).unwrap());
+    assert!(is_changed() || seen["a crash"] == u64::try_from(points.len()).unwrap(), "{seen:?}");
     assert_seen(&seen, &points);
 }
 
@@ -201,12 +202,25 @@ fn blocks_on_demand_wait_for_transactions() {
         world.run(12);
         world.counts()
     });
-    assert!(report.counts["simulated seconds"] > 20, "{report}");
+    assert!(is_changed() || report.counts["simulated seconds"] > 20, "{report}");
 }
 
 #[test]
 fn everything_happens_at_once() {
     let blocks = number("AGREEMENT_BLOCKS").unwrap_or(MIXTURE.1);
     let name = format!("mixture of {blocks} blocks");
-    run_seeds(&name, true, MIXTURE.0, |seed| mixture::run(seed, blocks));
+    let report = run_seeds(&name, true, MIXTURE.0, |seed| mixture::run(seed, blocks));
+    assert_seen(
+        &report.counts,
+        &[
+            "a crash",
+            "a power failure",
+            "a lost message",
+            "a partition",
+            "a loss of files",
+            "evidence",
+            "a later round",
+            "a fault in a session",
+        ],
+    );
 }

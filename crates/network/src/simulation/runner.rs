@@ -6,6 +6,7 @@ use std::{
     fs::{self, File},
     io::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     sync::{Mutex, mpsc},
     thread,
     time::Instant,
@@ -29,6 +30,11 @@ pub(super) const LONGEST: &str = "longest pause after failures, in ms";
 
 pub(super) fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Returns whether a variable changes the seeds or the blocks of the tests.
+pub(super) fn is_changed() -> bool {
+    ["AGREEMENT_SEED", "AGREEMENT_SEEDS", "AGREEMENT_BLOCKS"].iter().any(|name| std::env::var_os(name).is_some())
 }
 
 impl Report {
@@ -59,15 +65,21 @@ impl Progress {
     /// Opens the file, whose first line states what is run. Returns the finished seeds.
     fn open(run: &str) -> (Self, BTreeMap<u64, Counts>) {
         let Ok(path) = std::env::var("AGREEMENT_PROGRESS") else { return (Self(None), BTreeMap::new()) };
-        let before = fs::read_to_string(&path).unwrap_or_default();
-        let mut file = File::options().append(true).create(true).open(&path).unwrap();
-        match before.lines().next() {
-            None => writeln!(file, "{run}").unwrap(),
-            Some(first) => assert_eq!(first, run, "{path} belongs to another run"),
-        }
+        let (file, finished) = Self::read(Path::new(&path), run);
+        (Self(Some(file)), finished)
+    }
+
+    fn read(path: &Path, run: &str) -> (File, BTreeMap<u64, Counts>) {
+        let before = fs::read_to_string(path).unwrap_or_default();
+        let mut file = File::options().append(true).create(true).open(path).unwrap();
         // The end of the run can have cut the last line.
-        let whole = before.rfind('\n').map_or("", |end| &before[..end]);
-        (Self(Some(file)), whole.lines().skip(1).filter_map(parse).collect())
+        let whole = &before[..before.rfind('\n').map_or(0, |end| end + 1)];
+        file.set_len(whole.len().try_into().unwrap()).unwrap();
+        match whole.lines().next() {
+            None => writeln!(file, "{run}").unwrap(),
+            Some(first) => assert_eq!(first, run, "{} belongs to another run", path.display()),
+        }
+        (file, whole.lines().skip(1).filter_map(parse).collect())
     }
 
     fn write(&mut self, seed: u64, counts: &Counts) {
@@ -134,4 +146,18 @@ pub(super) fn run_seeds(name: &str, is_long: bool, seeds: u64, run: impl Fn(u64)
     print!("{name}, {:?}: {report}", begun.elapsed());
     assert!(report.failed.is_empty(), "{name}: seeds {:?} failed; AGREEMENT_SEED runs one again", report.failed);
     report
+}
+
+#[test]
+fn cut_line_of_the_progress_is_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("progress");
+    for (before, expected) in [("", 0), ("ru", 0), ("run\n", 0), ("run\n3\ta=1\n4\ta=12\n5\ta=1", 2)] {
+        fs::write(&path, before).unwrap();
+        let (file, finished) = Progress::read(&path, "run");
+        assert_eq!(finished.len(), expected, "{before:?}");
+        Progress(Some(file)).write(5, &[("a".to_owned(), 13)].into());
+        let (_, finished) = Progress::read(&path, "run");
+        assert_eq!((finished.len(), finished[&5]["a"]), (expected + 1, 13), "{before:?}");
+    }
 }
