@@ -11,9 +11,10 @@
 //! ```
 //!
 //! Numbers are in big endian. A crash can cut off the last record, or leave zeros in place of its end: the length of a
-//! file can grow before its bytes are on disk. The opening removes such a record. Its append had not returned, so no vote
-//! depends on it. The first checksum guards the length: without it, a damaged length could look like a cut that hides
-//! later records.
+//! file can grow before its bytes are on disk. The opening removes a cut record, and a record whose last checksum is zero.
+//! Its append had not returned, so no vote depends on it. If a block of the disk ends 1 to 3 bytes before the end of the
+//! record, fewer zeros are left, and the record counts as damaged. The first checksum guards the length: without it, a
+//! damaged length could look like a cut that hides later records.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -445,7 +446,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().len(), len as u64);
     }
 
-    /// A loss of power can leave zeros in place of the end of the last record, from any block of the disk on.
+    /// A loss of power can leave zeros in place of the end of the last record, from a block of the disk on.
     #[test]
     fn last_record_that_ends_in_zeros_is_cut() {
         let (directory, path) = filled();
@@ -459,6 +460,15 @@ mod tests {
             let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
             assert_eq!(read, records()[..2], "{from}");
             assert_eq!(fs::read(&path).unwrap(), whole[..start], "{from}");
+        }
+        // Fewer zeros do not prove that the record was not flushed.
+        for zeros in 1..4 {
+            let mut bytes = whole.clone();
+            bytes[whole.len() - zeros..].fill(0);
+            assert_ne!(bytes, whole);
+            fs::write(&path, &bytes).unwrap();
+            let error = Journal::open(directory.path(), NETWORK).unwrap_err();
+            assert!(matches!(error, JournalError::Damaged { offset, .. } if offset == start as u64), "{error}");
         }
         // A flush made the records before another one durable.
         let first = HEAD + encode(&records()[0]).len();

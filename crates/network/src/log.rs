@@ -17,7 +17,8 @@
 //! - An incomplete last entry. The engine writes an entry in four parts, so a process can end between them. A vote is
 //!   sent after the flush of its entry, so no vote of an incomplete entry was sent.
 //! - Zeros after the last flushed entry, or in place of the end of an entry that was not flushed: the length of a file
-//!   can grow before its bytes are on disk.
+//!   can grow before its bytes are on disk. The check cuts off such an entry if it ends in at least 8 zeros. If a block
+//!   of the disk ends 1 to 7 bytes before the end of the entry, fewer zeros are left, and the log counts as damaged.
 //! - Entries of the height before: the engine writes the sequence of the next height, and then removes the entries.
 //!
 //! Any other complete entry with a false checksum is damage, also at the end of the log. After a loss of power, some file
@@ -48,7 +49,7 @@ const FRAME: usize = 1 + 8 + 4;
 const LEAST: usize = 1 + 1 + 8;
 /// Largest data. The largest entry is the certificate of 64 prevotes, with less than 10 KiB.
 const MOST: usize = 64 * 1024;
-/// Zeros at the end of an entry that was not flushed.
+/// Zeros at the end of an entry that prove that it was not flushed.
 const UNWRITTEN: usize = 8;
 
 /// Reason why the engine's log cannot be used.
@@ -348,7 +349,7 @@ mod tests {
         let mut changed = bytes.clone();
         changed[ends[2] - 20..ends[2]].fill(0);
         assert!(error(&changed).starts_with("expected an entry with its checksum at byte "));
-        // Fewer zeros than a loss of power leaves.
+        // Fewer zeros than prove a loss of power.
         let mut changed = bytes;
         let len = changed.len();
         changed[len - 7..].fill(0);
