@@ -45,7 +45,7 @@
 //! - `ballot`, `host`, `peers`:
 //!   - `ballot` holds back votes that this member must not send.
 //!   - `host` takes the requests of the engine.
-//!   - `peers` notes which members are connected.
+//!   - `peers` notes which members are connected, and which certificates they have.
 //! - `config`: the configuration of the engine.
 //! - `agreement`: [`start`] and [`Agreement`].
 
