@@ -17,9 +17,10 @@
 //!      │ 7 Points, 8 Challenge, 9 Responses │   as 3 to 5
 //! ```
 //!
-//! The leader excludes a member that is silent or sends false messages for the round, and starts another attempt with
-//! new nonces. A message `Ready` of the leader starts an attempt: the members answer with a `Ready` of their own. If
-//! the session fails, the next round of the height has another leader.
+//! The leader excludes a member that is silent or sends false messages, and starts another attempt with new nonces. A
+//! message `Ready` of the leader starts an attempt: the members answer with a `Ready` of their own. If the session fails,
+//! the next round of the height has another leader. In its later rounds of the height, a leader begins without the members
+//! that it has excluded. They return if the others are no quorum.
 
 mod early;
 mod error;
