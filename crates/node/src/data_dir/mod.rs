@@ -105,7 +105,11 @@ pub enum DataDirError {
         found: String,
     },
     /// The directory has the keys of a member of a network with several validators, or the chain of a network.
-    #[error("expected the directory of a single node, got {}, the directory of a member of a network", path.display())]
+    #[error(
+        "expected the directory of a single node, got {}, which has {PEER_KEY} or the chain of a network: it belongs to a \
+         member of a network",
+        path.display()
+    )]
     Member {
         /// Path of the directory.
         path: PathBuf,
