@@ -304,6 +304,8 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     let is_new = (is_first || shared.first_start.lock().is_some()) && records.is_empty();
     if let Some(next) = restore(&shared, records)? {
         log::check(&wal, next, is_new)?;
+        // The status must not name a vote before the engine begins.
+        shared.judge_new_files(&head, next);
     }
     let name = name_of(&network, index);
     runtime
