@@ -20,9 +20,6 @@ pub(crate) const PAGE_FILE: &str = "pages";
 pub(super) struct PageFile {
     path: PathBuf,
     file: OnceLock<File>,
-    /// Whether the file can have finished writes that are not flushed: also those before the database was opened again
-    /// after a failure.
-    is_dirty: AtomicBool,
     /// Whether the entry of the file in its directory is durable.
     is_named: AtomicBool,
 }
@@ -30,8 +27,7 @@ pub(super) struct PageFile {
 impl PageFile {
     /// Returns the page file in the directory of a database.
     pub(super) fn new(dir: &Path) -> Self {
-        let (is_dirty, is_named) = (AtomicBool::new(true), AtomicBool::new(false));
-        Self { path: dir.join(PAGE_FILE), file: OnceLock::new(), is_dirty, is_named }
+        Self { path: dir.join(PAGE_FILE), file: OnceLock::new(), is_named: AtomicBool::new(false) }
     }
 
     fn file(&self, create: bool) -> io::Result<&File> {
@@ -54,18 +50,12 @@ impl PageFile {
 
     /// Writes bytes at a position. Extends the file if they end after its end.
     pub(super) fn write(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
-        let written = write_all_at(self.file(true)?, bytes, position);
-        // After the write: a flush of another thread during the write need not contain it. A failed write can leave bytes.
-        self.is_dirty.store(true, Ordering::Release);
-        written
+        write_all_at(self.file(true)?, bytes, position)
     }
 
     /// Flushes the file, and returns when all previous writes are durable. Only one flush may run at a time. After an
     /// error, the file must not be used again.
     pub(super) fn flush(&self) -> io::Result<()> {
-        if !self.is_dirty.swap(false, Ordering::AcqRel) {
-            return Ok(());
-        }
         match self.file(false) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             file => file?.sync_data()?,
