@@ -348,7 +348,7 @@ impl Snapshot {
     /// for a transaction. The texts take a part of [`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes).
     pub fn cache_text(&self, found: &FoundTransaction, text: &[u8]) {
         if let Some(block) = found.newest_block() {
-            // A shared slice begins with two counters.
+            // `Arc<[u8]>` has two counters before its bytes.
             let bytes = text.len().saturating_add(size_of::<[usize; 2]>());
             self.core.texts.insert(*found.hash(), (block, text.into()), (bytes, Class::Leaf));
         }

@@ -973,10 +973,7 @@ fn storage_of_a_contract_grows_and_shrinks() {
         if model.accounts.is_empty() {
             diff.accounts.insert(address, account);
         }
-        model.apply(&diff);
-        let state = prepare(&store, &diff).unwrap();
-        let head = store.snapshot().head().map(|head| (head.number, head.hash));
-        store.commit(&block(head, state.root()), state).unwrap();
+        commit(&store, &mut model, &diff);
         store.settle();
         model.check_view(store.snapshot().state(), 5);
         let report = store.check(&mut |_, _| {}).unwrap();
@@ -1063,9 +1060,7 @@ fn entries_come_in_windows() {
     let key = |number: u32| StorageKey::map_entry(&address, "map", [MapKey::string(&format!("{number:05}"))]);
     let entries = (0..3_000).map(|number| (key(number), Some(vec![1; if number < 1_000 { 3 } else { 20_000 }])));
     let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries.collect())].into() };
-    model.apply(&diff);
-    let state = prepare(&store, &diff).unwrap();
-    let snapshot = store.commit(&block(None, state.root()), state).unwrap();
+    let snapshot = commit(&store, &mut model, &diff);
     model.check_whole(snapshot.state());
 }
 
@@ -1148,12 +1143,17 @@ fn fill(dir: &Path, options: StoreOptions) {
     let mut model = Model::default();
     for seed in 0..5 {
         let diff = model.diff(seed);
-        model.apply(&diff);
-        let state = prepare(&store, &diff).unwrap();
-        let head = store.snapshot().head().map(|head| (head.number, head.hash));
-        store.commit(&block(head, state.root()), state).unwrap();
+        commit(&store, &mut model, &diff);
     }
     store.close().unwrap();
+}
+
+/// Commits a block with a state diff, and applies the diff to the model.
+fn commit(store: &Store, model: &mut Model, diff: &StateDiff) -> crate::Snapshot {
+    model.apply(diff);
+    let state = prepare(store, diff).unwrap();
+    let head = store.snapshot().head().map(|head| (head.number, head.hash));
+    store.commit(&block(head, state.root()), state).unwrap()
 }
 
 /// With relaxed durability, the files of a killed process have a state that opening need not rebuild.
@@ -1165,10 +1165,7 @@ fn killed_process_with_relaxed_durability_leaves_a_whole_state() {
     let store = Store::open(&dir.path().join("store"), options).unwrap();
     for seed in 0..24 {
         let diff = model.diff(seed);
-        model.apply(&diff);
-        let state = prepare(&store, &diff).unwrap();
-        let head = store.snapshot().head().map(|head| (head.number, head.hash));
-        store.commit(&block(head, state.root()), state).unwrap();
+        commit(&store, &mut model, &diff);
         store.settle();
         // The files at the end of the process, as the operating system has them.
         let killed = dir.path().join("killed");
@@ -1727,13 +1724,10 @@ fn check_layout_3(dir: &Path) -> Vec<(u64, u64)> {
         model.check_view(&view, number);
         model.check_whole(&view);
     }
-    let (mut model, mut head) = (models.pop().unwrap(), store.snapshot().head().map(|head| (head.number, head.hash)));
+    let mut model = models.pop().unwrap();
     for seed in 60..63 {
         let diff = model.diff(seed);
-        model.apply(&diff);
-        let state = prepare(&store, &diff).unwrap();
-        let snapshot = store.commit(&block(head, state.root()), state).unwrap();
-        head = snapshot.head().map(|head| (head.number, head.hash));
+        commit(&store, &mut model, &diff);
     }
     store.close().unwrap();
     let store = Store::open(dir, LAYOUT_3_OPTIONS()).unwrap();
@@ -1805,6 +1799,8 @@ fn damaged_state_of_layout_3_is_rebuilt() {
     drop(db);
     let error = Store::open(&dir, StoreOptions { repair: false, ..LAYOUT_3_OPTIONS() }).unwrap_err();
     assert!(matches!(&error, OpenError::Damaged { reason } if reason.contains("layout 3")), "{error}");
+    let names: Vec<_> = names_in(&dir).into_iter().filter(|name| name.starts_with("state")).collect();
+    assert_eq!(names, ["state"], "the incomplete conversion is removed");
     let store = Store::open(&dir, LAYOUT_3_OPTIONS()).unwrap();
     assert!(matches!(store.outcome(), OpenOutcome::Ready { rebuilt: Some(_), .. }), "{:?}", store.outcome());
     let mut model = Model::default();

@@ -353,7 +353,7 @@ impl Archive {
     /// Flushes the files of state diffs, before the state contains their blocks. Returns when all stored diffs are
     /// durable. With relaxed durability, the end of the process keeps these blocks.
     pub(crate) fn sync_diffs(&self) -> Result<(), ArchiveError> {
-        self.db.hand_over()?;
+        self.db.write_out()?;
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 

@@ -301,9 +301,9 @@ impl Db {
         }
     }
 
-    /// Gives all written rows to the operating system, if this is not done by each flush: with [`Durability::Relaxed`]. The
-    /// end of the process then keeps them.
-    pub(crate) fn hand_over(&self) -> Result<(), DbError> {
+    /// Writes all rows to the operating system, with [`Durability::Relaxed`]. They then survive the end of the process.
+    /// With [`Durability::Flush`], each flush does this.
+    pub(crate) fn write_out(&self) -> Result<(), DbError> {
         match &self.engine {
             Engine::Sled(sled) if sled.options.durability == Durability::Relaxed => {
                 sled.write(|db| db.flush()).map(drop)

@@ -84,17 +84,11 @@ impl<K: Copy + Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Inserts a value of about `bytes` bytes, and evicts values of the same shard while the shard exceeds its part of
     /// the limit. Does not keep a value that exceeds this part alone.
-    pub(crate) fn insert(&self, key: K, value: V, size: (usize, Class)) {
-        self.insert_if(key, value, size, || true);
-    }
-
-    /// Inserts a value like [`Cache::insert`] if `is_valid` returns true. No other value of the key can be inserted during
-    /// this call.
-    pub(crate) fn insert_if(&self, key: K, value: V, (bytes, class): (usize, Class), is_valid: impl FnOnce() -> bool) {
+    pub(crate) fn insert(&self, key: K, value: V, (bytes, class): (usize, Class)) {
         let bytes = bytes.saturating_add(Self::OVERHEAD);
         // Dropped after the lock, because values can be large trees.
         let mut dropped = Vec::new();
-        let Some(mut shard) = self.shard(&key).filter(|_| is_valid()) else { return };
+        let Some(mut shard) = self.shard(&key) else { return };
         let shard = &mut *shard;
         if let Some(entry) = shard.entries.get_mut(&key) {
             shard.bytes = shard.bytes.saturating_sub(entry.bytes).saturating_add(bytes);

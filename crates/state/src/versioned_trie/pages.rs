@@ -294,8 +294,7 @@ impl PageStore {
             return Err(fail("hash differs from the hash in the parent"));
         }
         tree.set_place(place);
-        // The space of an expired version can have another page by now, also in the cache.
-        self.trees.insert_if(place, Arc::clone(&tree), memory_of(&tree), || version >= self.floor());
+        self.remember(place, Arc::clone(&tree));
         Ok(tree)
     }
 
@@ -419,11 +418,11 @@ impl PageStore {
         Ok(())
     }
 
-    /// Flushes all written pages and rows. Pages reach the operating system at once, so also with relaxed durability a
-    /// killed process must not leave them without the rows before them.
+    /// Flushes all written pages and rows. With relaxed durability, a page reaches the operating system before the rows.
+    /// Without this call, the page file would be newer than the rows after `kill -9`.
     fn flush(&self) -> Result<(), StateError> {
         self.db.flush()?;
-        Ok(self.db.hand_over()?)
+        Ok(self.db.write_out()?)
     }
 
     /// Makes views of versions before `version` unreadable. The caller must call this function before it reuses the space

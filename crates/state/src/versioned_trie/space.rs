@@ -35,7 +35,7 @@ const MOST_REGIONS: usize = (u32::MAX / REGION) as usize;
 const WORTH_FILLING: u32 = REGION / 3 * 2;
 /// A page with more units begins at a region without pages. So a page of 128 KiB and one byte takes 1 MiB.
 const LARGE: u32 = REGION / 8;
-/// A page with more units has a cursor of its own. Most pages are smaller.
+/// Pages with more units use the second cursor. Most pages are smaller.
 const SMALL: u32 = 32;
 /// Number of adjacent bytes that are written together. With fewer bytes, the tests cut more writes off.
 const BUFFER: usize = if cfg!(test) { 1 << 10 } else { 256 << 10 };
@@ -186,11 +186,18 @@ pub(crate) struct Space {
     regions: Vec<Region>,
     /// Regions that the present checkpoint can fill, the best first.
     worth_filling: Vec<usize>,
-    /// Where the present checkpoint writes small pages, and where it writes others. A long page needs many adjacent units.
-    /// In search of them, it passes over many free units.
+    /// The places of the next small page and of the next long page of the present checkpoint. The cursor of long pages
+    /// skips many free units.
     cursors: [Cursor; 2],
     /// Bytes to write, and their position.
     buffer: (u64, Vec<u8>),
+}
+
+/// Adds empty regions until there are `count` of them.
+fn extend_to(regions: &mut Vec<Region>, count: usize) {
+    if regions.len() < count {
+        regions.resize_with(count, Region::new);
+    }
 }
 
 /// The place of the next page of some length.
@@ -241,12 +248,6 @@ impl Space {
     /// Returns the number of regions.
     pub(crate) fn regions(&self) -> u32 {
         u32::try_from(self.regions.len()).unwrap_or(u32::MAX)
-    }
-
-    fn extend_to(&mut self, regions: usize) {
-        if self.regions.len() < regions {
-            self.regions.resize_with(regions, Region::new);
-        }
     }
 
     /// Begins a checkpoint. Discards the maps of an unfinished checkpoint.
@@ -306,9 +307,7 @@ impl Space {
             }
             let next = self.worth_filling.get(cursor.reached).copied().unwrap_or(self.regions.len());
             cursor.reached = cursor.reached.saturating_add(1);
-            if self.regions.len() <= next {
-                self.regions.resize_with(next.saturating_add(1), Region::new);
-            }
+            extend_to(&mut self.regions, next.saturating_add(1));
             unit_of(next, 0)?;
             cursor.at = Some((next, 0));
         }
@@ -320,7 +319,7 @@ impl Space {
         let first = blank.unwrap_or(self.regions.len());
         let end = first.saturating_add(count);
         unit_of(end.saturating_sub(1), 0)?;
-        self.extend_to(end);
+        extend_to(&mut self.regions, end);
         unit_of(first, 0)
     }
 
@@ -546,20 +545,19 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (random >> 33) % bound
         };
-        let mut page = move || {
-            if next(1_000) < long { vec![1; 20_000 + next(80_000) as usize] } else { vec![1; 200 + next(300) as usize] }
+        let page = |next: &mut dyn FnMut(u64) -> u64| {
+            let len = if next(1_000) < long { 20_000 + next(80_000) } else { 200 + next(300) };
+            vec![1; len as usize]
         };
-        let mut which = 11_u64;
         for round in 0..40 {
             space.begin();
             if round == 0 {
-                places = (0..60_000).map(|_| space.add(&page()).unwrap().0).collect();
+                places = (0..60_000).map(|_| space.add(&page(&mut next)).unwrap().0).collect();
             } else {
                 for _ in 0..7000 {
-                    which = which.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    let at = ((which >> 33) % 60_000) as usize;
+                    let at = next(60_000) as usize;
                     space.free(places[at]);
-                    places[at] = space.add(&page()).unwrap().0;
+                    places[at] = space.add(&page(&mut next)).unwrap().0;
                 }
             }
             space.take_buffer();
