@@ -99,6 +99,11 @@ impl Manifest {
         Self { node_key: None, ..self }
     }
 
+    /// Returns whether the manifest names a key.
+    pub(crate) fn has_key(&self) -> bool {
+        self.node_key.is_some()
+    }
+
     /// Returns the manifest with the key of a member, if it has no key.
     #[cfg(feature = "network")]
     pub(crate) fn with_key(self, key: &KeyPair) -> Self {

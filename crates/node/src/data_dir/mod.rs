@@ -105,14 +105,12 @@ pub enum DataDirError {
         found: String,
     },
     /// The directory has the keys of a member of a network with several validators, or the chain of a network.
-    #[error(
-        "expected the directory of a single node, got {}, which has {PEER_KEY} or the chain of a network: it belongs to a \
-         member of a network",
-        path.display()
-    )]
+    #[error("expected the directory of a single node, got {} with {found}", path.display())]
     Member {
         /// Path of the directory.
         path: PathBuf,
+        /// The file or chain that the directory of a single node does not have.
+        found: &'static str,
     },
     /// The directory has the chain of a single node.
     #[error("expected a directory without a chain, got {} with the chain of a single node", path.display())]
@@ -257,10 +255,14 @@ impl DataDir {
     /// Rejects the directory of a member of a network. A single node with the key of a member would sign other blocks
     /// with this key.
     pub(crate) fn check_single_node(&self) -> Result<(), DataDirError> {
-        match self.path.join(PEER_KEY).symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            _ => Err(DataDirError::Member { path: self.path.clone() }),
-        }
+        let path = self.path.join(PEER_KEY);
+        let found = match path.symlink_metadata() {
+            Ok(_) => "peer.key, the key of a member of a network",
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error("inspect", &path, error)),
+            Err(_) if self.manifest()?.is_some_and(|manifest| manifest.network.is_some()) => "the chain of a network",
+            Err(_) => return Ok(()),
+        };
+        Err(DataDirError::Member { path: self.path.clone(), found })
     }
 
     /// Returns the directory of a member's agreement.
@@ -371,6 +373,11 @@ impl DataDir {
             return Err(self.damaged(MANIFEST, &format!("expected format {}, got {format}", file.manifest.format())));
         }
         Ok(Some(file.manifest))
+    }
+
+    /// Reads and checks the manifest of a directory with a chain. A missing file is an error.
+    pub(crate) fn manifest_of_chain(&self) -> Result<Manifest, DataDirError> {
+        self.manifest()?.ok_or_else(|| DataDirError::Empty { path: self.path.clone() })
     }
 
     pub(crate) fn write_manifest(&self, manifest: &Manifest) -> Result<(), DataDirError> {

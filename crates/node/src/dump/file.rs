@@ -6,11 +6,10 @@
 //!
 //! 1 head       JSON: chain, newest block, its hash, root of the state after it      once, first
 //! 2 manifest   a piece of manifest.json
-//! 3 key        of node.key
+//! 3 identity   of node.key; of network.toml in version 4
 //! 4 accounts   of accounts.json
 //! 5 pool       of pool
 //! 6 rows       of the record: length of the key (1), of the value (2), key, value; again
-//! 8 network    of network.toml; only in version 4, between the kinds 2 and 4, instead of a key
 //! 7 end        number of rows (8), root of the state (32)                           once, last
 //! ```
 //!
@@ -41,32 +40,25 @@ const VERSION_WITHOUT_RULES: u32 = 1;
 /// Maximum size of the content of a section, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// The kind of a section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of a section. Sections are in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Head = 1,
     Manifest,
-    Key,
+    /// The key of a single node, or the network file of a network.
+    Identity,
     Accounts,
     Pool,
     Rows,
     End,
-    Network,
 }
 
 impl Kind {
-    /// All kinds, in the order of their sections.
-    const ALL: [Self; 8] =
-        [Self::Head, Self::Manifest, Self::Key, Self::Network, Self::Accounts, Self::Pool, Self::Rows, Self::End];
+    const ALL: [Self; 7] =
+        [Self::Head, Self::Manifest, Self::Identity, Self::Accounts, Self::Pool, Self::Rows, Self::End];
 
     fn of(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == code)
-    }
-
-    /// Returns whether a section of this kind can follow one of the kind `last`.
-    fn follows(self, last: Self) -> bool {
-        let place = |kind| Self::ALL.iter().position(|it| *it == kind);
-        place(self) > place(last) || (self == last && !matches!(self, Self::Head | Self::End))
     }
 }
 
@@ -249,6 +241,11 @@ impl<R: Read> FileReader<R> {
         Ok((file, head))
     }
 
+    /// Returns whether the dump has the chain of a network, from its version.
+    pub(super) fn is_network(&self) -> bool {
+        self.is_network
+    }
+
     /// Reads the next section, and checks its digest and its order. After the last section, the file must end.
     pub(super) fn next(&mut self) -> Result<Section, DumpFault> {
         let at = self.at;
@@ -267,10 +264,9 @@ impl<R: Read> FileReader<R> {
         self.digest = sha256(&[&self.digest, &frame, &content]);
         let in_order = |kind: &Kind| match self.last {
             None => *kind == Kind::Head,
-            Some(last) => kind.follows(last),
+            Some(last) => *kind > last || (*kind == last && !matches!(kind, Kind::Head | Kind::End)),
         };
-        let other = if self.is_network { Kind::Key } else { Kind::Network };
-        let kind = Kind::of(code).filter(in_order).filter(|kind| *kind != other);
+        let kind = Kind::of(code).filter(in_order);
         let (Some(kind), true) = (kind, digest == self.digest) else { return Err(damaged) };
         self.last = Some(kind);
         if kind == Kind::End && read_up_to(&mut self.input, &mut [0])? > 0 {

@@ -19,12 +19,12 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use silica_state::{ArchiveError, DbError, RecordImport, RecordRow};
+use silica_state::{ArchiveError, DbError, Head, RecordImport, RecordRow};
 use zeroize::Zeroizing;
 
 use self::file::{FileHead, FileReader, FileWriter, Kind, version_of};
 use crate::{
-    data_dir::{ACCOUNTS, DataDir, KEY, LONGEST_POOL, MANIFEST, NETWORK, POOL},
+    data_dir::{ACCOUNTS, DataDir, KEY, LONGEST_POOL, MANIFEST, Manifest, NETWORK, POOL},
     driver::NodeHandle,
     files::{self, parent_of, sync_directory},
     maintenance::{self, ChainFiles, DbReport, MaintenanceError},
@@ -186,13 +186,16 @@ impl fmt::Display for DumpReport {
     }
 }
 
+/// Kind and content of a file.
+type DumpedFile = (Kind, Zeroizing<Vec<u8>>);
+
 /// The contents of a dump except the blocks.
 struct Source<'a> {
     data_dir: &'a DataDir,
+    manifest: &'a Manifest,
     /// The pending transactions, in the format of the pool file.
     pool: Vec<u8>,
-    head: FileHead,
-    version: u32,
+    head: &'a Head,
 }
 
 impl Source<'_> {
@@ -220,7 +223,7 @@ impl Source<'_> {
         });
         // Ignore the error: the draft may not exist.
         drop(fs::remove_file(&draft));
-        let (block, state_root) = (self.head.block.to_string(), self.head.state_root.to_string());
+        let (block, state_root) = (self.head.number.to_string(), self.head.state_root.to_string());
         Ok(DumpReport { file: path.display().to_string(), block, state_root, bytes: written? })
     }
 
@@ -231,11 +234,13 @@ impl Source<'_> {
         path: &Path,
     ) -> Result<u64, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
-        let files = files_of(self.data_dir)?;
+        let files = self.files()?;
+        let head = FileHead::new(self.manifest.chain_id, self.head);
+        let version = version_of(self.manifest.scilla_rules(), self.head, self.manifest.network.is_some());
         // Create the draft as a new file with the permissions of a secret. An existing file can be open in another
         // process.
         let out = files::create(draft).map_err(failed)?;
-        let mut file = FileWriter::new(BufWriter::new(out), &self.head, self.version).map_err(failed)?;
+        let mut file = FileWriter::new(BufWriter::new(out), &head, version).map_err(failed)?;
         for (kind, content) in files {
             file.file(kind, &content).map_err(failed)?;
         }
@@ -247,6 +252,21 @@ impl Source<'_> {
         let out = out.into_inner().map_err(|error| failed(error.into_error()))?;
         out.sync_all().map_err(failed)?;
         Ok(bytes)
+    }
+
+    /// Returns the files of the data directory that the dump has. The dump of a network has no key: a copy of a member
+    /// without its votes could vote a second time.
+    fn files(&self) -> Result<[DumpedFile; 3], MaintenanceError> {
+        let Self { data_dir, manifest, .. } = self;
+        let (manifest, identity) = if manifest.network.is_some() {
+            let text = data_dir.manifest_text(&Manifest::clone(manifest).without_key())?;
+            (text.into_bytes().into(), NETWORK)
+        } else {
+            data_dir.check_single_node()?;
+            (data_dir.read_file(MANIFEST)?, KEY)
+        };
+        let [identity, accounts] = [data_dir.read_file(identity)?, data_dir.read_file(ACCOUNTS)?];
+        Ok([(Kind::Manifest, manifest), (Kind::Identity, identity), (Kind::Accounts, accounts)])
     }
 }
 
@@ -265,27 +285,6 @@ fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Kind and content of a file.
-type DumpedFile = (Kind, Zeroizing<Vec<u8>>);
-
-/// Returns the files of the data directory that a dump has. The dump of a network has no key: a copy of a member without
-/// its votes could vote a second time.
-fn files_of(data_dir: &DataDir) -> Result<[DumpedFile; 3], MaintenanceError> {
-    let read = |kind, name| Ok::<_, MaintenanceError>((kind, data_dir.read_file(name)?));
-    let accounts = read(Kind::Accounts, ACCOUNTS)?;
-    match data_dir.manifest()? {
-        Some(manifest) if manifest.network.is_some() => {
-            let text = data_dir.manifest_text(&manifest.without_key())?;
-            let manifest = (Kind::Manifest, Zeroizing::new(text.into_bytes()));
-            Ok([manifest, read(Kind::Network, NETWORK)?, accounts])
-        }
-        _ => {
-            data_dir.check_single_node()?;
-            Ok([read(Kind::Manifest, MANIFEST)?, read(Kind::Key, KEY)?, accounts])
-        }
-    }
-}
-
 /// Writes the chain of a data directory to a file. Fails if a node uses the directory.
 ///
 /// # Errors
@@ -300,9 +299,8 @@ pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     let snapshot = store.snapshot();
     let head = snapshot.head().ok_or(DumpError::Empty)?;
     let pool = chain.data_dir.read_pool().map_err(MaintenanceError::from)?;
-    let version = version_of(chain.manifest.scilla_rules(), head, chain.manifest.network.is_some());
-    let head = FileHead::new(chain.manifest.chain_id, head);
-    Source { data_dir: &chain.data_dir, pool, head, version }.write(snapshot.record_rows(), file)
+    let ChainFiles { data_dir, manifest, .. } = &chain;
+    Source { data_dir, manifest, pool, head }.write(snapshot.record_rows(), file)
 }
 
 /// The name of a dump of a running node. It has no path separator, so that a client can only create files in the
@@ -349,11 +347,8 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     let unusable = |source| DumpError::Write { path: directory.clone(), source };
     files::create_directory(&directory).map_err(unusable)?;
     let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;
-    let config = node.chain().config();
-    // The method does not exist on a network.
-    let version = version_of(config.rules.scilla, head, false);
-    let head = FileHead::new(config.chain_id.get(), head);
-    Source { data_dir, pool, head, version }.write(at.snapshot.record_rows(), &directory.join(&name.0))
+    let manifest = &data_dir.manifest_of_chain().map_err(MaintenanceError::from)?;
+    Source { data_dir, manifest, pool, head }.write(at.snapshot.record_rows(), &directory.join(&name.0))
 }
 
 /// Creates a data directory from a dump. The function executes all blocks, and compares the results with the headers of
@@ -418,8 +413,8 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
                 continue;
             }
             Kind::Manifest => MANIFEST,
-            Kind::Key => KEY,
-            Kind::Network => NETWORK,
+            Kind::Identity if input.is_network() => NETWORK,
+            Kind::Identity => KEY,
             Kind::Accounts => ACCOUNTS,
             Kind::Pool => POOL,
             // The head is the first section, which is already read. The reader rejects a second one.
@@ -444,6 +439,13 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
         });
     }
     record.finish(head.block, &head.block_hash)?;
+    if let Some(manifest) = data_dir.manifest().map_err(MaintenanceError::from)?
+        && [manifest.network.is_some(), !manifest.has_key()] != [input.is_network(); 2]
+    {
+        return Err(DumpFault::Inconsistent {
+            what: "expected a manifest with a network and without a key in version 4, and the reverse in other versions",
+        });
+    }
     drop(data_dir);
     verify(head, draft)
 }

@@ -35,9 +35,12 @@ fn read(bytes: &[u8]) -> Result<Vec<(Kind, Vec<u8>)>, DumpFault> {
     }
 }
 
+/// Version of the dump of [`sample`].
+const VERSION: u8 = 2;
+
 /// Builds a dump from sections, by the documented format.
-fn put_together(sections: &[(Kind, Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"silica dump\n\0\0\0\x02".to_vec();
+fn put_together(version: u8, sections: &[(Kind, Vec<u8>)]) -> Vec<u8> {
+    let mut file = [&b"silica dump\n\0\0\0"[..], &[version]].concat();
     let mut digest = silica_protocol::sha256(&[&file]);
     for (kind, content) in sections {
         let mut section = vec![*kind as u8];
@@ -107,12 +110,12 @@ async fn intentional_change_is_found() {
     let (_, head) = FileReader::new(&bytes[..]).unwrap();
     let mut sections = read(&bytes).unwrap();
     sections.insert(0, (Kind::Head, head.to_bytes().unwrap()));
-    assert_eq!(put_together(&sections), bytes);
+    assert_eq!(put_together(VERSION, &sections), bytes);
     let change = |kind: Kind, change: &dyn Fn(&mut Vec<u8>)| {
         let mut sections = sections.clone();
         let (_, content) = sections.iter_mut().find(|(of, _)| *of == kind).unwrap();
         change(content);
-        put_together(&sections)
+        put_together(VERSION, &sections)
     };
     let with_head = |head: FileHead| change(Kind::Head, &|content| *content = head.to_bytes().unwrap());
     let is_no_chain = |fault: &DumpFault| matches!(fault, DumpFault::Inconsistent { .. });
@@ -128,7 +131,7 @@ async fn intentional_change_is_found() {
     let block = head.block.previous().unwrap();
     refused(&with_head(FileHead { block, ..head }), &does_not_verify, "another block");
     refused(&change(Kind::Manifest, &|content| content.truncate(9)), &does_not_verify, "part of the manifest");
-    refused(&change(Kind::Key, &|content| content[0] ^= 1), &does_not_verify, "another key");
+    refused(&change(Kind::Identity, &|content| content[0] ^= 1), &does_not_verify, "another key");
     refused(&change(Kind::Accounts, &|content| content.push(b' ')), &does_not_verify, "other accounts");
     refused(&change(Kind::Rows, &|content| *content.last_mut().unwrap() ^= 1), &is_no_chain, "a row without its seal");
     refused(&change(Kind::Rows, &|content| content.truncate(content.len() - 1)), &is_no_chain, "part of a row");
@@ -142,18 +145,40 @@ async fn intentional_change_is_found() {
             content[7] -= 1;
         }
     }
-    refused(&put_together(&fewer), &does_not_verify, "a missing row");
+    refused(&put_together(VERSION, &fewer), &does_not_verify, "a missing row");
     let without = |kind| {
         let sections: Vec<_> = sections.iter().filter(|(of, _)| *of != kind).cloned().collect();
-        put_together(&sections)
+        put_together(VERSION, &sections)
     };
-    for kind in [Kind::Manifest, Kind::Key, Kind::Accounts] {
+    for kind in [Kind::Manifest, Kind::Identity, Kind::Accounts] {
         refused(&without(kind), &does_not_verify, "a missing file");
     }
     refused(&without(Kind::Head), &|fault| matches!(fault, DumpFault::Damaged { .. }), "no head");
+    // The sample has the chain of a single node.
+    refused(&put_together(4, &sections), &is_no_chain, "the version of a network");
+    refused(
+        &put_together(5, &sections),
+        &|fault| matches!(fault, DumpFault::Version { found: 5, known: 4 }),
+        "version 5",
+    );
+    let of_network = |change: &dyn Fn(&mut Manifest)| {
+        let data_dir = DataDir::create(&parent.path().join("data")).unwrap();
+        let mut manifest = data_dir.manifest_of_chain().unwrap();
+        manifest.network = Some("07".repeat(32));
+        change(&mut manifest);
+        let text = data_dir.manifest_text(&manifest).unwrap();
+        let mut sections = sections.clone();
+        sections.iter_mut().find(|(of, _)| *of == Kind::Manifest).unwrap().1 = text.into_bytes();
+        sections
+    };
+    let without_key = of_network(&|manifest| *manifest = manifest.clone().without_key());
+    refused(&put_together(VERSION, &without_key), &is_no_chain, "a network in another version");
+    refused(&put_together(4, &of_network(&|_| ())), &is_no_chain, "the key of a member");
+    // The network file is missing: the section of the key is in its place.
+    refused(&put_together(4, &without_key), &does_not_verify, "a key as network file");
     let mut moved = sections.clone();
     moved.swap(1, 2);
-    refused(&put_together(&moved), &|fault| matches!(fault, DumpFault::Damaged { .. }), "another order");
+    refused(&put_together(VERSION, &moved), &|fault| matches!(fault, DumpFault::Damaged { .. }), "another order");
     fs::write(parent.path().join("chain.dump"), &bytes).unwrap();
     load(&parent.path().join("chain.dump"), &parent.path().join("copy")).unwrap();
 }

@@ -19,7 +19,7 @@ use silica_state::{CheckReport, CheckedBlocks, Durability, OpenError, OpenOutcom
 pub use self::error::MaintenanceError;
 use self::progress_file::CheckProgress;
 use crate::{
-    data_dir::{DataDir, DataDirError, Manifest},
+    data_dir::{DataDir, Manifest},
     progress::Progress,
 };
 
@@ -126,7 +126,7 @@ impl Check<'_> {
         let verified = progress.record.last();
         let continued = (verified.is_some() || executed.is_some()).then_some(Continued { verified, executed });
         let report = self.verify(chain, store, &mut progress)?;
-        progress.write(&chain.data_dir, store)?;
+        save(&progress, chain, store);
         // The scratch store has the balances of the last check without a fault only if no later check was interrupted.
         let base = executed.filter(|_| executed == progress.clean).map(|_| scratch.snapshot());
         if base.is_some() {
@@ -181,10 +181,7 @@ impl Check<'_> {
             log.log(checked.blocks, all);
             progress.record = *checked;
             if saved.elapsed() >= self.each {
-                if let Err(error) = progress.write(&chain.data_dir, store) {
-                    let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, "an interruption of the check now loses its progress");
-                }
+                save(progress, chain, store);
                 saved = Instant::now();
             }
             (self.step)();
@@ -214,6 +211,17 @@ impl Check<'_> {
         let ChainFiles { config, genesis, committees, .. } = chain;
         silica_chain::check(store, scratch, config.clone(), genesis, committees.clone(), &mut log)?;
         Ok(())
+    }
+}
+
+/// Writes the progress of an unfinished check. After an error, the check continues: it can be complete without this file.
+fn save(progress: &CheckProgress, chain: &ChainFiles, store: &Store) {
+    if let Err(error) = progress.write(&chain.data_dir, store) {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(
+            error,
+            "failed to write the progress of the check; after an interruption, the next check repeats these blocks"
+        );
     }
 }
 
@@ -279,8 +287,7 @@ pub(crate) struct ChainFiles {
 impl ChainFiles {
     pub(crate) fn open(path: &Path) -> Result<Self, MaintenanceError> {
         let data_dir = DataDir::open(path)?;
-        let empty = || DataDirError::Empty { path: path.to_owned() };
-        let manifest = data_dir.manifest()?.ok_or_else(empty)?;
+        let manifest = data_dir.manifest_of_chain()?;
         let genesis = Genesis::from_accounts_json(&data_dir.accounts(&manifest)?)?;
         let (config, committees, key) = if let Some(network) = data_dir.network(&manifest)? {
             (network.parameters().chain_config(), network.committees(), None)

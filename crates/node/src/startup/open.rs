@@ -106,9 +106,6 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
         );
     }
     let (mut manifest, accounts, key) = match data_dir.manifest()? {
-        Some(manifest) if manifest.network.is_some() => {
-            return Err(DataDirError::Member { path: data_dir.path().to_owned() }.into());
-        }
         Some(manifest) => {
             check_same_chain(&data_dir, &manifest, config)?;
             let accounts = data_dir.accounts(&manifest)?;
