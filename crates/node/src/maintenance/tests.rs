@@ -131,6 +131,37 @@ fn check_begins_again_without_valid_progress() {
     }
 }
 
+/// Another process uses the store in `check/`, so the check cannot open it.
+#[test]
+fn check_that_cannot_open_its_store_keeps_the_progress() {
+    let dir = tempfile::tempdir().unwrap();
+    with_node(dir.path(), &blocks(1));
+    let expected = continue_db_check(dir.path()).unwrap();
+    let used = Store::open(&dir.path().join("check/store"), StoreOptions::default()).unwrap();
+    let error = continue_db_check(dir.path()).unwrap_err();
+    assert!(matches!(error, MaintenanceError::Open { .. }), "{error:?}");
+    used.close().unwrap();
+    let continued = continue_db_check(dir.path()).unwrap();
+    assert_eq!(continued.continued, Some(Continued { verified: expected.latest, executed: expected.latest }));
+}
+
+#[test]
+fn check_without_room_for_its_progress_is_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    with_node(dir.path(), &blocks(1));
+    let expected = check_db(dir.path()).unwrap();
+    // A directory in place of the draft lets each write of the progress fail.
+    let draft = dir.path().join("check/progress.new");
+    let mut made = false;
+    let mut step = || {
+        if !made {
+            fs::create_dir(&draft).unwrap();
+            made = true;
+        }
+    };
+    assert_eq!(check(dir.path(), false, &mut step).unwrap(), expected);
+}
+
 #[test]
 fn check_begins_again_after_a_revert() {
     let dir = tempfile::tempdir().unwrap();
