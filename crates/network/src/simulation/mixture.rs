@@ -48,7 +48,7 @@ fn world(seed: u64) -> World {
     for member in &mut world.members {
         member.skew = 900 - i64::try_from(draw(random, 1_801)).unwrap();
     }
-    // Only so many members deviate that a quorum is left.
+    // The other members are a quorum.
     let faults = (members - 1) / 3;
     match draw(random, 4) {
         0 => world.rates.amnesia = 5_000,

@@ -30,19 +30,13 @@ fn four_members_decide_equal_blocks_with_transactions() {
 
 #[test]
 fn member_that_was_away_takes_part_again() {
-    let network = Network::new(4, "interval = \"20ms\"");
-    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
-    wait_for_height(&members, 3);
-    network.wait_for_votes(&members);
+    let (network, mut members) = Network::voting();
     let absent = members.pop().unwrap().stop();
     members[0].wait_for_height(members[0].height() + 6);
     members.push(network.start_again(3, absent));
     let target = wait_for_blocks(&members, 6);
     network.check_equal(&members, target);
-    // With the member that was away and two others, the network goes on: the member votes.
-    drop(members.remove(0));
-    let target = wait_for_blocks(&members, 4);
-    network.check_equal(&members, target);
+    network.check_quorum(members);
 }
 
 #[test]
@@ -101,32 +95,21 @@ fn proposer_without_a_transaction_proposes_the_next_one() {
 /// As after the loss of a data directory: the member has its keys only.
 #[test]
 fn member_with_a_new_directory_takes_all_blocks() {
-    let network = Network::new(4, "interval = \"20ms\"");
-    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
-    wait_for_height(&members, 3);
-    // The rule for new files does not protect a member that loses its directory soon after the first block.
-    std::thread::sleep(Duration::from_secs(5));
+    let (network, mut members) = Network::voting();
+    network.wait_past_drift();
     drop(members.pop().unwrap().stop());
     std::fs::remove_dir_all(network.directory_of(3)).unwrap();
     wait_for_blocks(&members, 4);
     members.push(network.start(3));
-    // With this member and two others, the network goes on: the member votes.
     wait_for_blocks(&members, 4);
-    network.wait_for_votes(&members);
-    drop(members.remove(0));
-    let target = wait_for_blocks(&members, 4);
-    network.check_equal(&members, target);
+    network.check_quorum(members);
 }
 
 /// The member can have voted at the height of the others before it lost its directory.
 #[test]
 fn member_with_a_new_directory_votes_after_a_newer_block() {
-    let network = Network::new(4, "interval = \"20ms\"");
-    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
-    wait_for_height(&members, 3);
-    network.wait_for_votes(&members);
-    // A member with a new directory votes at once after the first block of a network. The loss comes later.
-    std::thread::sleep(Duration::from_secs(5));
+    let (network, mut members) = Network::voting();
+    network.wait_past_drift();
     drop(members.pop().unwrap().stop());
     let absent = members.pop().unwrap().stop();
     std::fs::remove_dir_all(network.directory_of(3)).unwrap();
@@ -140,28 +123,19 @@ fn member_with_a_new_directory_votes_after_a_newer_block() {
     assert!(new.status().waits && members.iter().all(|member| member.height() == height));
     members.push(network.start_again(2, absent));
     members.push(new);
-    network.wait_for_votes(&members);
-    drop(members.remove(0));
-    let target = wait_for_blocks(&members, 4);
-    network.check_equal(&members, target);
+    network.check_quorum(members);
 }
 
 /// The chain can come from a dump, which has no votes.
 #[test]
 fn member_with_a_chain_and_without_votes_votes_after_a_newer_block() {
-    let network = Network::new(4, "interval = \"20ms\"");
-    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
-    wait_for_height(&members, 3);
-    network.wait_for_votes(&members);
+    let (network, mut members) = Network::voting();
     let absent = members.pop().unwrap().stop();
     std::fs::remove_dir_all(network.directory_of(3)).unwrap();
     let member = network.start_again(3, absent);
     wait("waiting member", || member.status().waits);
     members.push(member);
-    network.wait_for_votes(&members);
-    drop(members.remove(0));
-    let target = wait_for_blocks(&members, 4);
-    network.check_equal(&members, target);
+    network.check_quorum(members);
 }
 
 #[test]

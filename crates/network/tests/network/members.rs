@@ -224,6 +224,29 @@ impl Network {
         self.directory_of(index).join("journal")
     }
 
+    /// Starts a network of four members with a block each 20 ms, and waits until all of them vote.
+    pub(crate) fn voting() -> (Self, Vec<Member>) {
+        let network = Self::new(4, "interval = \"20ms\"");
+        let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+        wait_for_height(&members, 3);
+        network.wait_for_votes(&members);
+        (network, members)
+    }
+
+    /// Waits until a member that loses its directory cannot take a block before the loss for a newer one.
+    pub(crate) fn wait_past_drift(&self) {
+        thread::sleep(2 * self.file.parameters().drift + Duration::from_secs(1));
+    }
+
+    /// Waits until all members vote. Then stops the first one, and checks that the other three make equal blocks. So
+    /// each of them votes.
+    pub(crate) fn check_quorum(&self, mut members: Vec<Member>) {
+        self.wait_for_votes(&members);
+        drop(members.remove(0));
+        let target = wait_for_blocks(&members, 4);
+        self.check_equal(&members, target);
+    }
+
     /// Waits until all members vote also after the loss of blocks: a member with a new directory votes after a newer
     /// block.
     #[track_caller]
