@@ -88,13 +88,13 @@ fn write(dir: &Path, payments: u64) -> Recorder {
         }
         if recorder.payments() / STEP > of_part / STEP {
             let each = part.processor_each(recorder.payments() - of_part);
-            println!("{} payments: {each} ns of processor time a payment, {} MiB", recorder.payments(), resident());
+            println!("{} payments: {each:?} of processor time a payment, {} MiB", recorder.payments(), resident());
             (part, of_part) = (Stopwatch::start(), recorder.payments());
         }
     }
     let written = recorder.payments() - before;
     let each = watch.processor_each(written);
-    println!("{written} payments in {:?}: {each} ns of processor time a payment", watch.elapsed());
+    println!("{written} payments in {:?}: {each:?} of processor time a payment", watch.elapsed());
     println!("commit of a block with its flush: median, 99 of 100, slowest: {:?}", percentiles(&times));
     println!("{} MiB resident", resident());
     let lag = Instant::now();
@@ -129,7 +129,7 @@ fn open(dir: &Path) {
             }
             let each = watch.processor_each(SAMPLE);
             println!(
-                "payment by hash, {round}: {each} ns of processor time, {search} ns of it for the search of its place"
+                "payment by hash, {round}: {each:?} of processor time, {search:?} of it for the search of its place"
             );
             println!("payment by hash, {round}: median, 99 of 100, slowest: {:?}", percentiles(&times));
         }
@@ -142,7 +142,7 @@ fn open_recorder(dir: &Path) -> Recorder {
     let watch = Stopwatch::start();
     let recorder = Recorder::open(dir, options());
     let outcome = recorder.store().outcome();
-    println!("opened in {:?}, {} ms of processor time: {outcome:?}", watch.elapsed(), watch.processor());
+    println!("opened in {:?}, {:?} of processor time: {outcome:?}", watch.elapsed(), watch.processor());
     println!("{} payments, {} MiB resident", recorder.payments(), resident());
     recorder
 }

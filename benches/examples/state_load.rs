@@ -3,14 +3,14 @@
 //! ```sh
 //! state_load() { cargo run --profile dist -p silica-benches --example state_load -- "$@"; }
 //! state_load run DIR ACCOUNTS BLOCKS UPDATES        # commits blocks, makes proofs, prints sizes, stops
-//! state_load load DIR ITEMS                         # loads items in the order of the trie, also after an interruption
+//! state_load load DIR ITEMS                         # loads items in the order of the trie; continues an earlier load
 //! state_load more DIR ACCOUNTS BLOCKS UPDATES       # like `run`, but with the store of an earlier command
 //! state_load kill DIR ACCOUNTS BLOCKS UPDATES       # like `run`, but ends with SIGKILL
 //! state_load kill-more DIR ACCOUNTS BLOCKS UPDATES  # like `more`, but ends with SIGKILL
 //! state_load open DIR ACCOUNTS                      # opens the store of an earlier command, makes proofs
 //! state_load idle DIR ACCOUNTS BLOCKS UPDATES       # changes few accounts, and prints the disk usage
 //! state_load compare DIR ACCOUNTS BLOCKS UPDATES    # in turns with eth_trie over sled
-//! state_load dump DIR                              # reads the entries of the contract in key order
+//! state_load dump DIR                               # reads the entries of the contract in key order
 //! state_load prepare ACCOUNTS BLOCKS UPDATES        # computes roots in memory, for a profiler
 //! ```
 //!
@@ -40,7 +40,7 @@ use std::{
 use mimalloc::MiMalloc;
 use silica_benches::{
     Access, CONTRACT, Random, Subject, access_setting, accounts, address, block, commit, contract, genesis,
-    measure::{kill, percentiles, processor_time, resident, valid},
+    measure::{Stopwatch, kill, percentiles, resident, valid},
     number_setting,
     peer::Peer,
     updates,
@@ -60,9 +60,14 @@ fn main() {
     };
     // A malformed variable is an error before the run, also if the command does not use the variable.
     let _: (StoreOptions, Access, Subject, Option<u64>) = (options(), access(), subject(), load_step());
+    let command = args.first().map(String::as_str);
+    let for_accounts = ["run", "kill", "idle", "compare", "prepare"];
+    if subject() != Subject::Accounts && command.is_some_and(|command| for_accounts.contains(&command)) {
+        valid::<()>(Err(format!("OF: expected accounts for this command, got {:?}", subject())));
+    }
     let dir = args.get(1).map_or(Path::new("state-load"), |dir| Path::new(dir));
     let load = Load { accounts: number(2, 1_000_000), blocks: number(3, 500), updates: number(4, 1000) };
-    match args.first().map(String::as_str) {
+    match command {
         Some("run") => close(run(dir, load)),
         Some("more") => close(run_more(dir, load)),
         Some("kill") => {
@@ -99,15 +104,14 @@ struct Load {
 
 /// Measurements from the start of the meter on.
 struct Meter {
-    begun: Instant,
-    processor: u64,
+    watch: Stopwatch,
     updates: u64,
     times: Vec<Duration>,
 }
 
 impl Meter {
     fn start() -> Self {
-        Self { begun: Instant::now(), processor: processor_time(), updates: 0, times: Vec::new() }
+        Self { watch: Stopwatch::start(), updates: 0, times: Vec::new() }
     }
 
     fn block(&mut self, taken: Duration, updates: u64) {
@@ -121,15 +125,10 @@ impl Meter {
 
     fn print(&self) {
         let (blocks, rate) = (self.times.len(), self.rate());
-        println!("processor time: {} us an update, checkpoints included", self.processor_time());
-        println!("sustained: {rate} updates/s over {blocks} blocks in {:?}", self.begun.elapsed());
+        println!("processor time: {:?} an update, checkpoints included", self.watch.processor_each(self.updates));
+        println!("sustained: {rate} updates/s over {blocks} blocks in {:?}", self.watch.elapsed());
         let [median, most, slowest] = percentiles(&self.times);
         println!("blocks: median {median:?}, 99 of 100 within {most:?}, slowest {slowest:?}");
-    }
-
-    /// Returns the processor time of an update in microseconds. It includes the checkpoints.
-    fn processor_time(&self) -> u64 {
-        (processor_time() - self.processor) * 1000 / self.updates.max(1)
     }
 }
 
@@ -149,15 +148,14 @@ fn create_with_accounts(dir: &Path, count: u64) -> Store {
     let step = load_step().unwrap_or(count);
     let mut random = Random::new(1);
     let store = create(dir, &accounts(&mut random, 0..count.min(step)));
-    let (start, processor, mut loaded) = (Instant::now(), processor_time(), count.min(step));
+    let (watch, mut loaded) = (Stopwatch::start(), count.min(step));
     while loaded < count {
         let next = count.min(loaded.saturating_add(step));
         commit(&store, &accounts(&mut random, loaded..next)).expect("a block is committed");
         loaded = next;
     }
     if step < count {
-        let processor = processor_time() - processor;
-        println!("all loaded in {:?} ({processor} ms of processor time)", start.elapsed());
+        println!("all loaded in {:?} ({:?} of processor time)", watch.elapsed(), watch.processor());
     }
     println!("{loaded} accounts, {} MB resident", resident());
     store
@@ -174,19 +172,31 @@ fn load_in_order(dir: &Path, count: u64) -> Store {
         commit(&store, &contract()).expect("genesis is committed");
     }
     let done = store.snapshot().head().map_or(0, |head| head.number.get());
-    let (mut loaded, start, processor) = (0, Instant::now(), processor_time());
+    let (mut loaded, watch) = (0, Stopwatch::start());
     for (block, numbers) in (1..).zip(subject().ordered(count, step, IN_MEMORY)) {
+        if block == done || block == done + 1 {
+            check_loaded(&store, &numbers, block == done);
+        }
         if block > done {
             commit(&store, &subject().create(&mut Random::new(block), &numbers)).expect("a block is committed");
         }
         loaded += numbers.len() as u64;
         if block % 50 == 0 || loaded == count {
-            let (time, processor) = (start.elapsed(), processor_time() - processor);
-            println!("{loaded} loaded in {time:?}, {processor} ms of processor time, {} MB resident", resident());
+            let (time, processor) = (watch.elapsed(), watch.processor());
+            println!("{loaded} loaded in {time:?}, {processor:?} of processor time, {} MB resident", resident());
         }
     }
     print_size(&store, count);
     store
+}
+
+/// Ends the program if the store was loaded with other numbers in this block.
+fn check_loaded(store: &Store, numbers: &[u64], expected: bool) {
+    let snapshot = store.snapshot();
+    let is_in = |number: &u64| subject().is_in(snapshot.state(), *number).expect("the state can be read");
+    if numbers.first().into_iter().chain(numbers.last()).any(|number| is_in(number) != expected) {
+        valid::<()>(Err("expected ITEMS, OF and LOAD_STEP of the interrupted load, got other values".to_owned()));
+    }
 }
 
 fn run(dir: &Path, load: Load) -> Store {
@@ -226,9 +236,9 @@ fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDi
         }
         if number % 100 == 0 {
             let size = store.size_on_disk().expect("the files are there") >> 20;
-            let (rate, processor) = (part.rate(), part.processor_time());
+            let (rate, processor) = (part.rate(), part.watch.processor_each(part.updates));
             println!(
-                "block {number}: {rate} updates/s, {processor} us an update, {} MB resident, {size} MB on disk",
+                "block {number}: {rate} updates/s, {processor:?} an update, {} MB resident, {size} MB on disk",
                 resident()
             );
             part = Meter::start();
@@ -301,16 +311,14 @@ fn prepare(load: Load) {
 }
 
 fn open(dir: &Path, accounts: u64) {
-    let (start, processor) = (Instant::now(), processor_time());
+    let watch = Stopwatch::start();
     let store = Store::open(dir, options()).expect("the store opens");
-    let processor = processor_time() - processor;
-    println!("opened in {:?} ({processor} ms of processor time): {:?}", start.elapsed(), store.outcome());
+    println!("opened in {:?} ({:?} of processor time): {:?}", watch.elapsed(), watch.processor(), store.outcome());
     println!("{} MB resident", resident());
     let head = store.snapshot().head().expect("there is a head").number;
-    let (start, processor) = (Instant::now(), processor_time());
+    let watch = Stopwatch::start();
     black_box(store.snapshot().at(BlockNumber::new(head.get().saturating_sub(25))).expect("the window is there"));
-    let processor = processor_time() - processor;
-    println!("first view of an older block in {:?} ({processor} ms of processor time)", start.elapsed());
+    println!("first view of an older block in {:?} ({:?} of processor time)", watch.elapsed(), watch.processor());
     questions(&store, accounts);
     println!("{} MB resident", resident());
 }
@@ -322,7 +330,7 @@ fn dump(dir: &Path) {
     let snapshot = store.snapshot();
     let all = StorageKey::from_text(CONTRACT.to_string());
     for _ in 0..3 {
-        let (start, processor) = (Instant::now(), processor_time());
+        let watch = Stopwatch::start();
         let entries = snapshot.state().entries(&CONTRACT, &all, None).expect("the state can be read");
         let (mut number, mut bytes) = (0_u64, 0);
         for entry in entries {
@@ -330,11 +338,11 @@ fn dump(dir: &Path) {
             number += 1;
             bytes += key.as_str().len() + value.len();
         }
-        let processor = processor_time() - processor;
         println!(
-            "{number} entries, {} MB, in {:?}, {processor} ms of processor time, {} MB resident",
+            "{number} entries, {} MB, in {:?}, {:?} of processor time, {} MB resident",
             bytes >> 20,
-            start.elapsed(),
+            watch.elapsed(),
+            watch.processor(),
             resident()
         );
     }
@@ -378,7 +386,7 @@ fn questions(store: &Store, accounts: u64) {
             .map(|number| (address(number), subject().entry(number).map(|(of, key)| (of, key.variable_hash()))))
             .collect();
         for round in ["cold", "warm"] {
-            let (start, processor) = (Instant::now(), processor_time());
+            let watch = Stopwatch::start();
             for (address, entry) in &sample {
                 let proof = match entry {
                     Some((contract, entry)) => view.storage_proof(contract, entry),
@@ -386,10 +394,10 @@ fn questions(store: &Store, accounts: u64) {
                 };
                 black_box(proof.expect("the state can be read"));
             }
-            let processor = (processor_time() - processor) / 20;
             println!(
-                "proof, {behind} blocks back, {round}: {:?}, {processor} us of processor time",
-                start.elapsed() / 20_000
+                "proof, {behind} blocks back, {round}: {:?}, {:?} of processor time",
+                watch.elapsed() / 20_000,
+                watch.processor_each(20_000)
             );
         }
         let start = Instant::now();

@@ -15,7 +15,7 @@ use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader, MapKey,
     MbInfoHash, Nonce, PublicKey, Qa, StateRoot, StorageKey, Timestamp, TxBlock, TxBlockHeader,
 };
-use silica_state::{BlockRecord, CommitError, Snapshot, StateDiff, Store};
+use silica_state::{BlockRecord, CommitError, Snapshot, StateDiff, StateError, StateView, Store};
 
 /// Pseudo-random numbers (xorshift64). The same seed gives the same numbers.
 #[derive(Clone, Debug)]
@@ -179,25 +179,38 @@ impl Subject {
             Self::Entries => (CONTRACT, number),
             Self::Contracts => (address(number), number % PER_CONTRACT),
         };
-        Some((contract, StorageKey::map_entry(&contract, "balances", [MapKey::address(address(key))])))
+        Some((contract, balance_key(&contract, key)))
     }
 
     /// Returns the state diff that creates the items with these numbers.
     pub fn create(self, random: &mut Random, numbers: &[u64]) -> StateDiff {
-        let mut diff = StateDiff::default();
-        for number in numbers {
-            match self {
-                Self::Accounts => drop(diff.accounts.insert(address(*number), account(random, 0))),
-                Self::Entries => {}
-                Self::Contracts => {
-                    let contract = address(*number);
-                    diff.accounts.insert(contract, contract_account());
-                    let keys = (0..PER_CONTRACT).map(|key| (contract, key));
-                    diff.storage.insert(contract, keys.map(|(contract, key)| entry(random, &contract, key)).collect());
-                }
+        match self {
+            Self::Accounts => {
+                let accounts = numbers.iter().map(|number| (address(*number), account(random, 0)));
+                StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
+            }
+            Self::Entries => entries(random, numbers.iter().copied()),
+            Self::Contracts => {
+                let contracts = || numbers.iter().map(|number| address(*number));
+                let accounts = contracts().map(|contract| (contract, contract_account())).collect();
+                let storage = contracts()
+                    .map(|contract| (contract, (0..PER_CONTRACT).map(|key| entry(random, &contract, key)).collect()))
+                    .collect();
+                StateDiff { accounts, storage }
             }
         }
-        if self == Self::Entries { entries(random, numbers.iter().copied()) } else { diff }
+    }
+
+    /// Returns whether a state has the item with this number.
+    ///
+    /// # Errors
+    ///
+    /// The error of the store.
+    pub fn is_in(self, state: &StateView, number: u64) -> Result<bool, StateError> {
+        match self.entry(number) {
+            None => Ok(state.account(&address(number))?.is_some()),
+            Some((contract, key)) => Ok(state.storage_value(&contract, &key.variable_hash())?.is_some()),
+        }
     }
 
     /// Returns a state diff that changes at most `updates` random items of `0..count`.
@@ -254,9 +267,12 @@ fn value(random: &mut Random) -> Vec<u8> {
     format!("\"{}\"", random.next_u64()).into_bytes()
 }
 
+fn balance_key(contract: &Address, number: u64) -> StorageKey {
+    StorageKey::map_entry(contract, "balances", [MapKey::address(address(number))])
+}
+
 fn entry(random: &mut Random, contract: &Address, number: u64) -> (StorageKey, Option<Vec<u8>>) {
-    let key = StorageKey::map_entry(contract, "balances", [MapKey::address(address(number))]);
-    (key, Some(value(random)))
+    (balance_key(contract, number), Some(value(random)))
 }
 
 /// Returns a state diff of entries of the contract: a map from accounts to amounts.

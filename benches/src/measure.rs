@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Returns the resident memory of this process in MiB.
 pub fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -14,25 +16,23 @@ pub fn resident() -> u64 {
     line.split_whitespace().nth(1).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// Returns the processor time of this process in milliseconds, in steps of 10 ms.
-pub fn processor_time() -> u64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = after_name.split_whitespace().skip(11).take(2).filter_map(|text| text.parse::<u64>().ok());
-    ticks.sum::<u64>() * 10
+/// Returns the time of a clock.
+pub fn time_of(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Elapsed time and processor time from the start of the value on.
+/// Elapsed time, and processor time of this process, from the start of the value on.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     begun: Instant,
-    processor: u64,
+    processor: Duration,
 }
 
 impl Stopwatch {
     /// Starts a measurement.
     pub fn start() -> Self {
-        Self { begun: Instant::now(), processor: processor_time() }
+        Self { begun: Instant::now(), processor: time_of(ClockId::ProcessCPUTime) }
     }
 
     /// Returns the elapsed time.
@@ -40,14 +40,15 @@ impl Stopwatch {
         self.begun.elapsed()
     }
 
-    /// Returns the processor time in milliseconds.
-    pub fn processor(&self) -> u64 {
-        processor_time() - self.processor
+    /// Returns the processor time.
+    pub fn processor(&self) -> Duration {
+        time_of(ClockId::ProcessCPUTime).saturating_sub(self.processor)
     }
 
-    /// Returns the processor time for each of `count` items, in nanoseconds.
-    pub fn processor_each(&self, count: u64) -> u64 {
-        self.processor() * 1_000_000 / count.max(1)
+    /// Returns the processor time for each of `count` items.
+    pub fn processor_each(&self, count: u64) -> Duration {
+        let nanos = self.processor().as_nanos() / u128::from(count.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 

@@ -2,19 +2,15 @@
 //!
 //! The payments, their hashes, the receipts, the state and the hashes in the headers are those of real blocks. These
 //! parts are not: the signatures of payments are random, the keys of the senders are no points of the curve, the state
-//! delta has a made-up hash, and only the last block before a stop is signed. A store and a node do not look at them,
-//! unless they execute the blocks again. All payments follow from the state, so a later process continues the record.
+//! delta has a random hash, and only the last block before a stop is signed. A store and a node do not verify them
+//! before they execute the blocks again. All payments follow from the state, so a later process continues the record.
 //!
 //! An error ends the program by a panic.
-#![expect(clippy::missing_panics_doc, reason = "said once, above")]
+#![expect(clippy::missing_panics_doc, reason = "the head of the module has it")]
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use silica_chain::{
-    ChainConfig, Genesis,
-    consensus::{Engine, Input, Solo, range_signer},
-    open,
-};
+use silica_chain::{ChainConfig, TestChain};
 use silica_crypto::{KeyPair, SecretKey, cosign::cosign_alone};
 use silica_protocol::{
     Account, Address, BlockHash, Gas, MbInfo, MbInfoHash, Nonce, PublicKey, Qa, Receipt, ReceiptsHash, Signature,
@@ -221,14 +217,10 @@ fn key_of(dir: &Path) -> KeyPair {
 /// Makes a chain with one empty block after the genesis block.
 fn begin(store: Store, key: &KeyPair) -> Store {
     let config = ChainConfig { blocks_per_ds_epoch: EPOCH, ..ChainConfig::isolated() };
-    let accounts = BTreeMap::from([(Address::new([1; 20]), Account::with_balance(Qa::new(1)))]);
-    let genesis = Genesis::new(accounts).expect("the balances fit 128 bits");
-    let mut engine = Solo::new(key.clone());
-    store.set_signer(range_signer(key));
-    let at = Timestamp::new(1_700_000_000_000_000);
-    let (_, mut producer) = open(store, config, &genesis, engine.public_key(), at).expect("a new chain opens");
-    engine.step(Input::Demand { at, blocks: 1 }, &mut producer).expect("a block is made");
-    producer.into_store()
+    let chain = TestChain::builder().config(config).node_key(key.clone()).store(store).build();
+    let mut chain = chain.expect("a new chain opens");
+    chain.mine(1).expect("a block is made");
+    chain.into_store()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use serde_json::{Value as Json, json};
 use silica_chain::{
     Chain, ChainConfig, Genesis, Producer, check,
@@ -21,6 +21,7 @@ use silica_scilla::{gas::UNITS_PER_GAS, rules::Rules, work::PER_BLOCK};
 use silica_state::{Store, StoreOptions};
 
 use super::{Case, Deployment, Message};
+use crate::measure::time_of;
 
 /// Gas limit of the transactions before the measured transaction.
 const PREPARATION_GAS: u64 = 390_000;
@@ -140,11 +141,6 @@ pub struct Prepared {
 /// Returns the processor time of this thread.
 fn processor_time() -> Duration {
     time_of(ClockId::ThreadCPUTime)
-}
-
-fn time_of(clock: ClockId) -> Duration {
-    let time = clock_gettime(clock);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 fn key(number: u8) -> KeyPair {
