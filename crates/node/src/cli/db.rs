@@ -25,8 +25,8 @@ pub(crate) enum DbCommand {
     Rebuild(DbArgs),
     /// Write the chain to one file.
     ///
-    /// The file has blocks, parameters, accounts, pending transactions, and the secret key of the node. The file of a
-    /// network has no key of a member.
+    /// The file has blocks, parameters, accounts and pending transactions. It also has the secret key of a single node,
+    /// or the network file of a member.
     Dump {
         /// Path of the new file. It must not exist.
         file: PathBuf,

@@ -201,7 +201,7 @@ async fn transaction_that_was_read_is_gone_after_a_revert() {
     let soft = result(addr, "GetSoftConfirmedTransaction", hash.clone()).await;
     assert_eq!(soft, result(addr, "GetTransaction", hash.clone()).await);
     result(addr, "silica_revert", json!([saved])).await;
-    // The block with the same number as the removed one.
+    // This block has the number of the removed block.
     let other = signed(other, &rich);
     result(addr, "CreateTransaction", json!([other])).await;
     assert_eq!(error(addr, "GetTransaction", hash).await, (-20, "Txn Hash not Present".to_owned()));
