@@ -12,8 +12,9 @@ use parking_lot::Mutex;
 
 use crate::{codec::EngineCodec, context::Ctx, types::EngineHeight};
 
-/// Key of the lowest height from which on there is no gap. The keys of certificates are heights in 8 bytes.
-const LOWEST: &[u8] = b"lowest";
+/// Key of the lowest height from which on there is no gap. The keys of certificates are heights in 8 bytes. Earlier
+/// programs wrote a wrong height to the key `lowest`.
+const FIRST: &[u8] = b"first";
 
 /// Memory for cached pages, in bytes.
 const CACHE: u64 = 4 * 1024 * 1024;
@@ -73,7 +74,7 @@ impl Certificates {
                 batch.insert(&height.to_be_bytes(), &**encoded);
             }
             if let Some(newest) = &newest {
-                batch.insert(LOWEST, &newest.start().to_be_bytes());
+                batch.insert(FIRST, &newest.start().to_be_bytes());
             }
             db.apply_batch(batch)?;
             db.flush()?;
@@ -113,13 +114,8 @@ impl Certificates {
     /// needed, so this is the body after the latest gap.
     pub(crate) fn from(&self, tip: u64) -> EngineHeight {
         let stored = self.stored.lock();
-        if let Some(newest) = stored.newest.as_ref().filter(|newest| newest.contains(&tip)) {
-            return EngineHeight(*newest.start());
-        }
-        let unflushed = stored.unflushed.range(..=tip).rev().map(|(height, _)| *height);
-        let lowest = without_gap(tip.saturating_add(1), unflushed);
-        let Some(db) = &stored.db else { return EngineHeight(lowest) };
-        EngineHeight(without_gap(lowest, heights(db, lowest)))
+        let newest = stored.newest.as_ref().filter(|newest| newest.contains(&tip));
+        EngineHeight(newest.map_or(tip.saturating_add(1), |newest| *newest.start()))
     }
 }
 
@@ -129,24 +125,28 @@ fn open(path: &Path) -> sled::Result<sled::Db> {
 
 /// Returns the heights of the newest certificates of a database, without a gap.
 fn newest(db: &sled::Db) -> sled::Result<Option<RangeInclusive<u64>>> {
-    let Some(last) = heights(db, u64::MAX).next() else { return Ok(None) };
-    // A database of an earlier version does not have this value.
-    let lowest = match db.get(LOWEST)?.and_then(|lowest| lowest.as_ref().try_into().ok()) {
-        Some(lowest) => u64::from_be_bytes(lowest),
-        None => without_gap(last.saturating_add(1), heights(db, last.saturating_add(1))),
-    };
-    Ok(Some(lowest..=last))
+    let mut heights = heights(db);
+    let Some(last) = heights.next().transpose()? else { return Ok(None) };
+    if let Some(first) = db.get(FIRST)?.and_then(|first| first.as_ref().try_into().ok()) {
+        return Ok(Some(u64::from_be_bytes(first)..=last));
+    }
+    let mut first = last;
+    for height in heights {
+        if height? != first.saturating_sub(1) {
+            break;
+        }
+        first = first.saturating_sub(1);
+    }
+    Ok(Some(first..=last))
 }
 
-/// Returns the heights of the certificates below `end`, the highest first.
-fn heights(db: &sled::Db, end: u64) -> impl Iterator<Item = u64> {
-    let keys = db.range(0_u64.to_be_bytes()..end.to_be_bytes()).keys().rev().map_while(Result::ok);
-    keys.map_while(|key| key.as_ref().try_into().map(u64::from_be_bytes).ok())
-}
-
-/// Returns the lowest height below `end` from which on the heights, the highest first, have no gap.
-fn without_gap(end: u64, heights: impl Iterator<Item = u64>) -> u64 {
-    heights.zip((0..end).rev()).take_while(|(height, expected)| height == expected).last().map_or(end, |(it, _)| it)
+/// Returns the heights of the certificates, the highest first.
+fn heights(db: &sled::Db) -> impl Iterator<Item = sled::Result<u64>> {
+    db.iter().keys().rev().filter_map(|key| match key {
+        // Other keys have another length.
+        Ok(key) => key.as_ref().try_into().ok().map(u64::from_be_bytes).map(Ok),
+        Err(error) => Some(Err(error)),
+    })
 }
 
 /// Runs an operation of the database. Returns a panic of the database as an error.
@@ -187,7 +187,7 @@ mod tests {
             }
             assert_eq!(certificates.get(5), Some(certificate(5)));
             assert_eq!(certificates.get(4), None);
-            assert_eq!([6, 5, 3, 4, 0].map(|tip| certificates.from(tip).0), [5, 5, 1, 5, 1]);
+            assert_eq!([6, 5, 0, 7].map(|tip| certificates.from(tip).0), [5, 5, 1, 8]);
         }
     }
 
@@ -214,15 +214,25 @@ mod tests {
         }
         assert_eq!(certificates.from(LAST), EngineHeight(1));
         drop(certificates);
-        let certificates = open_again(directory.path());
+        let mut certificates = open_again(directory.path());
         assert_eq!(certificates.from(LAST), EngineHeight(1));
         assert_eq!([1, 2, LAST].map(|height| certificates.get(height).is_some()), [true; 3]);
+        // A member that started again has the certificates of both processes.
+        for tip in [LAST + 2, LAST + 4] {
+            certificates.add(&certificate(tip - 1));
+            certificates.add(&certificate(tip));
+            certificates.flush().unwrap();
+            assert_eq!(certificates.from(tip), EngineHeight(1));
+            drop(certificates);
+            certificates = open_again(directory.path());
+            assert_eq!(certificates.from(tip), EngineHeight(1));
+        }
         // After a gap, only the certificates after it are of use.
-        certificates.add(&certificate(LAST + 3));
+        certificates.add(&certificate(LAST + 9));
         certificates.flush().unwrap();
-        assert_eq!(certificates.from(LAST + 3), EngineHeight(LAST + 3));
+        assert_eq!(certificates.from(LAST + 9), EngineHeight(LAST + 9));
         drop(certificates);
-        assert_eq!(open_again(directory.path()).from(LAST + 3), EngineHeight(LAST + 3));
+        assert_eq!(open_again(directory.path()).from(LAST + 9), EngineHeight(LAST + 9));
     }
 
     #[test]
@@ -232,6 +242,8 @@ mod tests {
         for height in [1_u64, 2, 4, 5, 6] {
             db.insert(height.to_be_bytes(), &*EngineCodec.encode(&certificate(height)).unwrap()).unwrap();
         }
+        assert_eq!(newest(&db).unwrap(), Some(4..=6));
+        db.insert("lowest", &6_u64.to_be_bytes()).unwrap();
         assert_eq!(newest(&db).unwrap(), Some(4..=6));
     }
 
