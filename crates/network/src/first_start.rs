@@ -7,7 +7,7 @@
 use std::{
     fs::{self, File},
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use silica_protocol::Timestamp;
@@ -21,7 +21,6 @@ pub(crate) const REMEDY: &str = "the member does not know its votes, so start it
 /// The first start of a member that does not know whether it has voted before.
 #[derive(Debug)]
 pub(crate) struct FirstStart {
-    directory: PathBuf,
     /// The time of the start.
     pub(crate) at: Timestamp,
 }
@@ -39,7 +38,7 @@ impl FirstStart {
             let reason = format!("{NAME}: expected a time in microseconds and a line feed, got {text:?}");
             io::Error::new(io::ErrorKind::InvalidData, reason)
         })?;
-        Ok(Some(Self { directory: directory.to_owned(), at }))
+        Ok(Some(Self { at }))
     }
 
     /// Writes the file durably, in place of an existing one.
@@ -50,18 +49,18 @@ impl FirstStart {
         file.sync_all()?;
         fs::rename(&draft, directory.join(NAME))?;
         File::open(directory)?.sync_all()?;
-        Ok(Self { directory: directory.to_owned(), at })
+        Ok(Self { at })
     }
 
     /// Removes the file durably. If a crash undid this, the member could wait again: after the second block, the rule
     /// requires a newer block than after the first.
-    pub(crate) fn remove(&self) -> io::Result<()> {
-        match fs::remove_file(self.directory.join(NAME)) {
+    pub(crate) fn remove(directory: &Path) -> io::Result<()> {
+        match fs::remove_file(directory.join(NAME)) {
             // An earlier call can have removed the file without a flush.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             removed => removed?,
         }
-        File::open(&self.directory)?.sync_all()
+        File::open(directory)?.sync_all()
     }
 }
 
@@ -77,9 +76,9 @@ mod tests {
             FirstStart::create(directory.path(), Timestamp::new(at)).unwrap();
             let first = FirstStart::open(directory.path()).unwrap().unwrap();
             assert_eq!(first.at, Timestamp::new(at));
-            first.remove().unwrap();
+            FirstStart::remove(directory.path()).unwrap();
             // The flush of an earlier removal can have failed.
-            first.remove().unwrap();
+            FirstStart::remove(directory.path()).unwrap();
             assert!(FirstStart::open(directory.path()).unwrap().is_none());
         }
     }

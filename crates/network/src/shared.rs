@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
+    fmt, io, mem,
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
@@ -261,42 +261,52 @@ impl Shared {
         let Some(start) = &*first else { return self.own.lock().begin(next.into()) };
         let number = head.header.number;
         let files = NewFiles::after(number, head.timestamp, start.at, self.parameters.drift);
-        let waited = std::mem::replace(&mut self.status.lock().waits, files == NewFiles::Wait);
         match files {
-            NewFiles::Begin => {}
-            NewFiles::Wait if waited => {}
-            NewFiles::Wait => tracing::warn!(
-                since = %start.at,
-                "the agreement directory is new, so this member may not know its votes; it votes after a newer block"
-            ),
-            NewFiles::Vote if number.get() > 1 && self.has_voted_for(number.get()) => {
-                self.fail_for_other_votes(&format!("block {number}"));
-            }
-            NewFiles::Vote => match start.remove() {
-                Ok(()) => {
-                    if waited {
-                        tracing::info!(%number, "this member votes");
-                    }
-                    *first = None;
-                    self.own.lock().begin(next.into());
-                }
-                Err(error) => {
-                    self.status.lock().waits = true;
-                    let error = &error as &dyn std::error::Error;
+            NewFiles::Begin => self.status.lock().waits = false,
+            NewFiles::Wait => {
+                if !mem::replace(&mut self.status.lock().waits, true) {
                     tracing::warn!(
-                        error,
-                        "failed to remove the file first-start; this member votes after a newer block"
+                        since = %start.at,
+                        "the agreement directory is new, so this member may not know its votes; it votes after a newer block"
                     );
                 }
-            },
+            }
+            NewFiles::Vote => {
+                let removed = match self.has_voted_for(number.get()) {
+                    Some(true) => return self.fail_for_other_votes(&format!("block {number}")),
+                    Some(false) => FirstStart::remove(&self.directory),
+                    None => Err(io::Error::other("the certificates of the latest block cannot be read")),
+                };
+                match removed {
+                    Ok(()) => {
+                        if mem::take(&mut self.status.lock().waits) {
+                            tracing::info!(%number, "this member votes");
+                        }
+                        *first = None;
+                        self.own.lock().begin(next.into());
+                    }
+                    Err(error) => {
+                        self.status.lock().waits = true;
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(
+                            error,
+                            "failed to end the wait of a member with new files; this member votes after a newer block"
+                        );
+                    }
+                }
+            }
         }
     }
 
-    /// Returns whether a certificate of a block has a vote of this member.
-    fn has_voted_for(&self, block: u64) -> bool {
+    /// Returns whether a certificate of a block has a vote of this member; `None` if a certificate cannot be read.
+    fn has_voted_for(&self, block: u64) -> Option<bool> {
+        // The members of a new network vote for the first block in the process that has new files.
+        if block <= 1 {
+            return Some(false);
+        }
         let seal = block.saturating_mul(2);
-        let certificates = [seal.saturating_sub(1), seal].map(|height| self.certificates.get(height));
-        certificates.iter().flatten().any(|certificate| has_vote(certificate, self.index))
+        let [body, seal] = [seal.saturating_sub(1), seal].map(|height| self.certificates.get(height));
+        Some(has_vote(&body?, self.index) || has_vote(&seal?, self.index))
     }
 
     /// Stops the votes of this member, because another process has voted with its key. The next process waits for a newer

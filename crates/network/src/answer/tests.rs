@@ -290,6 +290,11 @@ fn block_with_a_vote_of_this_member_does_not_end_its_wait() {
             let (own, next) = (usize::from(shared.index.0), Height::new(5).unwrap());
             let voters: Vec<_> = (0..4).filter(|voter| is_own || *voter != own).collect();
             let id = EntryId::new([1; 32]);
+            let others: Vec<_> = (0..4).filter(|voter| *voter != own).collect();
+            shared.certificates.add(&member.certificate_at(EngineHeight(7 - height), id, &others));
+            // Without one of the certificates, the member has no proof.
+            shared.judge_new_files(&block, next);
+            assert!(shared.status.lock().waits);
             shared.certificates.add(&member.certificate_at(EngineHeight(height), id, &voters));
             shared.judge_new_files(&block, next);
             assert_eq!(shared.status.lock().votes(), !is_own);
