@@ -375,7 +375,7 @@ mod tests {
             prop_assert_eq!(plain_length(&bytes), expected);
         }
 
-        /// A changed token of a plain body leads to any body. Both parsers return the same value for those that are plain.
+        /// A change of a token can make a body that is not plain. If it is plain, both parsers return the same value.
         #[test]
         fn both_parsers_agree(mut tokens in body(), changes in prop::collection::vec(change(), 0..3)) {
             prop_assert!(check(&tokens.concat()), "{}", tokens.concat());

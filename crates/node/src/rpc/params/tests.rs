@@ -222,7 +222,7 @@ fn element() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Lists of plain texts have a way of their own, with the results of the general parser.
+    /// The fast parser of text lists returns the results of the general parser.
     #[test]
     fn texts_are_read_as_by_the_general_parser(elements in vec((element(), "[ \n]{0,2}", "[ \n]{0,2}"), 0..6)) {
         let elements: Vec<String> = elements.iter().map(|(value, before, after)| format!("{before}{value}{after}")).collect();
