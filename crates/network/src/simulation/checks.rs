@@ -10,7 +10,12 @@ use silica_protocol::{Qa, Timestamp};
 
 use crate::{
     context::Ctx,
-    simulation::{member::Running, network, watch::Watch, world::World},
+    simulation::{
+        member::{Running, start_of},
+        network,
+        watch::Watch,
+        world::World,
+    },
 };
 
 impl World {
@@ -134,7 +139,7 @@ impl World {
     fn latest_timestamp(&self) -> Timestamp {
         let parameters = self.network.parameters();
         let drift = u64::try_from(parameters.drift.as_micros()).unwrap();
-        Timestamp::new(parameters.genesis_time.get() + 60_000_000 + (self.time + 1_000) * 1_000 + drift)
+        Timestamp::new(start_of(&self.network).get() + (self.time + 1_000) * 1_000 + drift)
     }
 
     /// Executes the chain of a member again, with each signature, receipt and root.

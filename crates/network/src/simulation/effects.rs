@@ -130,7 +130,7 @@ impl World {
     /// Sends a vote or proposal to all other members. A vote that must not exist has no signature, and stays here.
     fn publish(&mut self, member: usize, message: SignedConsensusMsg<Ctx>) {
         if is_unsigned(&message) {
-            return self.see("a vote that a member without its files does not send");
+            return self.see("a vote that a member with new files does not send");
         }
         self.watch_vote(member, &message);
         if !self.send_two_votes(member, &message) {

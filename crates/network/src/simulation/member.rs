@@ -32,6 +32,7 @@ use silica_protocol::Timestamp;
 use crate::{
     context::Ctx,
     own::OwnVotes,
+    shared::time_of_start,
     signer::VoteSigner,
     simulation::{network, verifier::SharedVerifier},
     timeouts::HeightTimeouts,
@@ -81,7 +82,9 @@ pub(super) struct Member {
     log_height: Option<Height>,
     /// The number of records of the journal and of entries of the log that a power failure cannot erase.
     flushed: [usize; 2],
-    /// The first start with new files, until the member can have lost no votes.
+    /// The clock at the next start, if the files of the agreement are new then.
+    new_files: Option<Timestamp>,
+    /// The first start with new files, until the member votes again.
     first_start: Option<Timestamp>,
     /// Whether the member votes.
     pub(super) votes: bool,
@@ -110,6 +113,8 @@ impl Member {
             log: Vec::new(),
             log_height: None,
             flushed: [0; 2],
+            // A clock that is far away became so after the first start.
+            new_files: Some(start_of(network)),
             first_start: None,
             votes: true,
             own: OwnVotes::default(),
@@ -150,16 +155,20 @@ impl Member {
         [self.journal.len() - self.flushed[0], self.log.len() - self.flushed[1]]
     }
 
-    /// Deletes the files of the agreement of a member that is down.
-    pub(super) fn lose_files(&mut self, now: Timestamp) {
+    /// Deletes the files of the agreement of a member that is down, and its chain if the loss is `whole`. The clock at
+    /// the next start is `now`.
+    pub(super) fn lose_files(&mut self, now: Timestamp, whole: bool) {
         (self.journal, self.log, self.log_height) = (Vec::new(), Vec::new(), None);
         self.certificates.clear();
-        (self.flushed, self.first_start) = ([0; 2], Some(now));
+        (self.flushed, self.new_files) = ([0; 2], Some(now));
+        if let (true, Status::Down(store, _)) = (whole, &mut self.status) {
+            **store = Store::ephemeral(StoreOptions::default());
+        }
     }
 
-    /// Returns whether the member can have lost votes.
+    /// Returns whether the files of the member are new, so that it can have lost votes.
     pub(super) fn has_new_files(&self) -> bool {
-        self.first_start.is_some()
+        self.new_files.is_some() || self.first_start.is_some()
     }
 
     /// Decides whether the member votes from a height on, if its files are new.
@@ -184,6 +193,9 @@ impl Member {
             panic!("member {} is running", self.index)
         };
         let (chain, mut producer) = network::open(*store, &self.network);
+        if let Some(now) = self.new_files.take() {
+            self.first_start = Some(time_of_start(&producer.head(), now));
+        }
         let mut council = Council::new(&self.network, self.signer.key.clone()).unwrap();
         let first = council.next_height(producer.head().header.number).unwrap();
         self.journal.retain(|record| record.height >= first);
@@ -285,8 +297,8 @@ impl Member {
     }
 
     pub(super) fn clock(&self, time: u64) -> Timestamp {
-        let start = self.network.parameters().genesis_time.get() + 60_000_000;
-        Timestamp::new((start + time * 1_000).saturating_add_signed(self.skew * 1_000))
+        let true_time = start_of(&self.network).get() + time * 1_000;
+        Timestamp::new(true_time.saturating_add_signed(self.skew * 1_000))
     }
 
     pub(super) fn height(&mut self) -> Option<Height> {
@@ -343,6 +355,11 @@ pub(super) fn is_unsigned(message: &SignedConsensusMsg<Ctx>) -> bool {
         SignedConsensusMsg::Vote(vote) => vote.signature == NONE,
         SignedConsensusMsg::Proposal(proposal) => proposal.signature == NONE,
     }
+}
+
+/// Returns the start of a simulation.
+pub(super) fn start_of(network: &NetworkFile) -> Timestamp {
+    Timestamp::new(network.parameters().genesis_time.get() + 60_000_000)
 }
 
 fn member_index(index: usize) -> MemberIndex {

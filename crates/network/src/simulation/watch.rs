@@ -47,4 +47,12 @@ impl Watch {
             checked: vec![Height::new(1).unwrap(); members],
         }
     }
+
+    /// Notes that a member has lost its chain. It votes for the first block until it has this block from the others.
+    pub(super) fn forget(&mut self, member: usize) {
+        let first = Height::of_seal(BlockNumber::new(1)).unwrap().get();
+        self.votes.retain(|(of, _, height, _), _| *of != member || *height > first);
+        self.proposals.retain(|(of, height, _), _| *of != member || *height > first);
+        self.checked[member] = Height::new(1).unwrap();
+    }
 }

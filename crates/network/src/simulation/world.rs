@@ -9,7 +9,9 @@ use arc_malachitebft_app::consensus::{Effect, Input, LivenessMsg, PeerId, Signed
 use arc_malachitebft_app::types::core::{ExtendedCommitCertificate, Round, Timeout, ValueResponse, VoteExtensions};
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{Epochs, consensus::Application as _};
-use silica_council::{BlockTiming, CoSignMessage, EntryId, EntryKind, Height, NetworkFile, Timer, propose_timeout_of};
+use silica_council::{
+    BlockTiming, CoSignMessage, EntryId, EntryKind, Height, NetworkFile, NewFiles, Timer, propose_timeout_of,
+};
 use silica_protocol::{BlockNumber, Timestamp};
 
 use crate::{
@@ -242,14 +244,33 @@ impl World {
         let kept = self.members[member].unflushed().map(|count| self.pick(count + 1));
         self.members[member].crash(until, kept);
         self.timers[member].clear();
-        let (amnesia, height) = (self.rates.amnesia, self.watch.checked[member]);
-        // Before the second block, the rule for new files protects no member.
-        let can_lose =
-            self.members.iter().all(|member| !member.has_new_files()) && height.block() > BlockNumber::new(2);
-        if can_lose && self.happens(amnesia) {
+        let has_voted = self.watch.checked[member].block() > BlockNumber::new(2);
+        if has_voted && self.members.iter().all(|member| !member.has_new_files()) && self.happens(self.rates.amnesia) {
+            self.lose_files(member);
+        }
+    }
+
+    /// Deletes the files of the agreement of a member that is down, or its whole directory.
+    fn lose_files(&mut self, member: usize) {
+        let (now, drift) = (self.members[member].clock(self.time), self.network.parameters().drift);
+        let (first, next) = (BlockNumber::new(1), self.watch.checked[member]);
+        // The rule for new files protects no member with an empty chain whose first start is near the first block.
+        let is_late =
+            NewFiles::after(first, self.watch.records[&first].tx_block.timestamp, now, drift) == NewFiles::Wait;
+        let others = self.others(member);
+        let has_certificate =
+            |height| others.iter().any(|other| self.members[*other].certificates.contains_key(&height));
+        let can_follow = (1..next.get()).filter_map(Height::new).all(has_certificate);
+        if is_late && can_follow && self.draw(2) == 0 {
+            self.see("a loss of a directory");
+            self.members[member].lose_files(now, true);
+            self.watch.forget(member);
+        } else if self.draw(2) == 0 {
+            self.see("a loss of files before a start with a slow clock");
+            self.members[member].lose_files(self.network.parameters().genesis_time, false);
+        } else {
             self.see("a loss of files");
-            let now = self.members[member].clock(self.time);
-            self.members[member].lose_files(now);
+            self.members[member].lose_files(now, false);
         }
     }
 
