@@ -1,16 +1,21 @@
 //! The rule for a member whose agreement files are new.
 //!
-//! Such a member can have lost its files, and does not know how it voted. If it votes again at a height, it can
+//! Such a member can have lost its files, and with them the record of its votes. If it votes again at a height, it can
 //! contradict its earlier vote. So it first follows the chain until a block was built after its first start with the
 //! new files. The member voted at no height after this block: a member votes at a height when it has decided the one
 //! before.
 //!
-//! In a new network, the files of all members are new, and no block exists. A member votes for the first block. After
-//! the first block, the member votes at once if the block is not older than its files. The rule does not protect a
-//! member that loses its files before the second block.
-//!
 //! The rule compares a timestamp with the clock of the member at its first start. A quorum accepts a timestamp up to
 //! `drift` after its clocks, and a clock differs from the others by up to `drift`.
+//!
+//! In a new network, the files of all members are new, and no block exists. A member votes for the first block. After
+//! this block, the member votes at once if the block is at most twice the `drift` older than its first start. So the
+//! rule has two limits:
+//!
+//! - It protects no member whose first start with the new files is before the first block, or within twice the `drift`
+//!   after it.
+//! - An empty chain is no sign of a new network. A member that has lost its chain votes again for the first block, until
+//!   it has this block from another member. Members that have decided the block ignore these votes.
 
 use std::time::Duration;
 

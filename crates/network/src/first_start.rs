@@ -15,10 +15,10 @@ use silica_protocol::Timestamp;
 const NAME: &str = "first-start";
 
 /// What the operator does if a file with votes is lost or damaged. Part of the errors that name the file.
-pub(crate) const REMEDY: &str = "the member does not know its votes, so start it with its keys in a new data directory, \
-                                 as after the loss of the old one, once the others have two blocks";
+pub(crate) const REMEDY: &str = "the member has no record of its votes; once the first block is older than twice the \
+                                 drift, start the member with its keys in a new data directory";
 
-/// The first start of a member that does not know whether it has voted before.
+/// The first start of a member that has no record of earlier votes.
 #[derive(Debug)]
 pub(crate) struct FirstStart {
     /// The time of the start.
@@ -35,7 +35,7 @@ impl FirstStart {
         };
         let at = text.strip_suffix('\n').and_then(|text| text.parse().ok()).map(Timestamp::new);
         let at = at.ok_or_else(|| {
-            let reason = format!("{NAME}: expected a time in microseconds and a line feed, got {text:?}");
+            let reason = format!("{NAME}: expected a time in microseconds and a line feed, got {text:?}; {REMEDY}");
             io::Error::new(io::ErrorKind::InvalidData, reason)
         })?;
         Ok(Some(Self { at }))
@@ -89,7 +89,9 @@ mod tests {
         for text in ["", "\n", "12", "12\n\n", "-1\n", "x\n"] {
             fs::write(directory.path().join(NAME), text).unwrap();
             let error = FirstStart::open(directory.path()).unwrap_err().to_string();
-            assert_eq!(error, format!("first-start: expected a time in microseconds and a line feed, got {text:?}"));
+            let expected =
+                format!("first-start: expected a time in microseconds and a line feed, got {text:?}; {REMEDY}");
+            assert_eq!(error, expected);
         }
     }
 }

@@ -69,7 +69,7 @@ pub enum JournalError {
         source: io::Error,
     },
     /// The file does not begin as a journal of this network.
-    #[error("agreement journal {}: expected a journal of network {expected}, got another file", path.display())]
+    #[error("agreement journal {}: expected a journal of network {expected}, got another file; {REMEDY}", path.display())]
     Foreign {
         /// Path of the file.
         path: PathBuf,

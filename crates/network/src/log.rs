@@ -338,8 +338,8 @@ mod tests {
         changed[ends[0] + FRAME + 3] ^= 1;
         assert_eq!(
             error(&changed),
-            "expected an entry with its checksum at byte 12, got other bytes; the member does not know its votes, so start \
-             it with its keys in a new data directory, as after the loss of the old one, once the others have two blocks"
+            "expected an entry with its checksum at byte 12, got other bytes; the member has no record of its votes; once \
+             the first block is older than twice the drift, start the member with its keys in a new data directory"
         );
         // Zeros in place of entries that are followed by another one.
         let mut changed = bytes.clone();

@@ -1,8 +1,13 @@
 //! The precommits of this process, and the search for others of this member.
 //!
 //! A member votes at a height when it has decided the one before. So no earlier process of the member has voted after
-//! the first height at which this process votes. A certificate that has another precommit of this member from there on
-//! proves that a second process votes with its key, or that the data directory is an old copy.
+//! the first height at which this process votes. The exception is a member whose first start with new files is near the
+//! first block: the rule for new files does not protect it. A certificate that has another precommit of this member from
+//! there on proves one of three causes:
+//!
+//! - A second process votes with the key of the member.
+//! - The data directory is an old copy.
+//! - The member has lost its files near the first block.
 
 use std::collections::BTreeSet;
 

@@ -33,7 +33,7 @@ use tokio::{
 use crate::{
     certificates::Certificates,
     context::Ctx,
-    first_start::{FirstStart, REMEDY},
+    first_start::FirstStart,
     journal::{Journal, JournalError, JournalRecord},
     own::{OwnVotes, has_vote},
     part::{Assembler, Part},
@@ -318,8 +318,9 @@ impl Shared {
             tracing::error!(error, "failed to write the file first-start; do not start this member in this directory");
         }
         self.fail(&format!(
-            "{at}: expected no vote of this member except those of this process, got another one; a second process uses \
-             its key, or its data directory is an old copy; stop the second process; {REMEDY}"
+            "{at}: expected no vote of this member except those of this process, got another one; its data \
+             directory is an old copy, it has lost its files, or a second process uses its key; stop a second process, \
+             and start this member again: it votes after a newer block"
         ));
     }
 

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use silica_network::StartError;
 
-use crate::members::{FalseSettings, Member, Network, pay, pay_everywhere, wait, wait_for_blocks, wait_for_height};
+use crate::members::{
+    FalseSettings, Member, Network, REMEDY, pay, pay_everywhere, wait, wait_for_blocks, wait_for_height,
+};
 
 #[test]
 fn four_members_decide_equal_blocks_with_transactions() {
@@ -179,8 +181,9 @@ fn faults_of_the_start_are_named() {
     let mut stopped: Vec<_> = members.into_iter().map(Member::stop).collect();
     std::fs::write(network.journal(0), "something else").unwrap();
     let error = network.error_again(0, stopped.remove(0));
-    assert!(error.contains("expected a journal of network "), "{error}");
+    assert!(error.contains("expected a journal of network ") && error.ends_with(REMEDY), "{error}");
     std::fs::remove_file(network.journal(1)).unwrap();
     let error = network.error_again(1, stopped.remove(0));
-    assert!(error.contains("expected the file journal with the votes of this member, got none"), "{error}");
+    assert!(error.contains("expected the file journal with the votes of this member, got none; "), "{error}");
+    assert!(error.ends_with(REMEDY), "{error}");
 }

@@ -29,6 +29,10 @@ const CHAIN: u16 = 333;
 /// A batch on which the driver of a test panics.
 pub(crate) const PANIC: &[u8] = b"panic";
 
+/// The end of the errors about lost votes.
+pub(crate) const REMEDY: &str = "; the member has no record of its votes; once the first block is older than twice the \
+                                 drift, start the member with its keys in a new data directory";
+
 /// Longest time for an event that must come.
 const PATIENCE: Duration = Duration::from_mins(2);
 
