@@ -168,8 +168,17 @@ pub enum StartError {
         reason: String,
     },
     /// The certificates could not be read.
-    #[error("certificates of the agreement")]
-    Certificates(#[source] sled::Error),
+    #[error(
+        "agreement certificates {}: expected a database that can be read; delete a damaged one, and start the member \
+         again: the votes are in other files",
+        path.display()
+    )]
+    Certificates {
+        /// The directory of the database.
+        path: PathBuf,
+        /// The error of the database.
+        source: sled::Error,
+    },
     /// The engine did not start.
     #[error("the consensus engine did not start: {reason}")]
     Engine {
@@ -259,7 +268,8 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     let head = Arc::clone(chain.snapshot().latest_tx_block());
     let (is_first, now) = (head.header.number.get() == 0, time_of_start(&head, driver.now()));
     let Files { journal, records, first_start } = files(&directory, network.id(), is_first, now)?;
-    let certificates = Certificates::open(&directory.join("certificates")).map_err(StartError::Certificates)?;
+    let path = directory.join("certificates");
+    let certificates = Certificates::open(&path).map_err(|source| StartError::Certificates { path, source })?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("agreement")

@@ -187,3 +187,17 @@ fn faults_of_the_start_are_named() {
     assert!(error.contains("expected the file journal with the votes of this member, got none; "), "{error}");
     assert!(error.ends_with(REMEDY), "{error}");
 }
+
+/// The votes and the entries of the present height are in other files.
+#[test]
+fn member_with_damaged_certificates_starts_without_them() {
+    let (network, mut members) = Network::voting();
+    let (store, path) = (members.pop().unwrap().stop(), network.directory_of(3).join("certificates"));
+    std::fs::write(path.join("conf"), "something else").unwrap();
+    let error = network.start_with(3, FalseSettings::of(3)).err().unwrap().to_string();
+    let remedy = "delete a damaged one, and start the member again: the votes are in other files";
+    assert!(error.contains(&path.display().to_string()) && error.contains(remedy), "{error}");
+    std::fs::remove_dir_all(path).unwrap();
+    members.push(network.start_again(3, store));
+    network.check_quorum(members);
+}
