@@ -2,8 +2,8 @@
 //!
 //! `AGREEMENT_SEEDS=1000` runs more seeds of each scenario, and `AGREEMENT_SEED=7` one of them. `AGREEMENT_BLOCKS=500`
 //! changes the number of blocks of the mixture. With the name of a file in `AGREEMENT_PROGRESS`, the mixture writes its
-//! finished seeds to the file, and leaves them out at the next run. If a variable changes the seeds or the blocks, no
-//! test checks that its events have happened.
+//! finished seeds to the file, and leaves them out at the next run. A run of one seed uses no file. If a variable
+//! changes the seeds or the blocks, no test checks that its events have happened.
 mod checks;
 mod effects;
 mod liars;

@@ -112,7 +112,9 @@ pub(super) fn run_seeds(name: &str, is_long: bool, seeds: u64, run: impl Fn(u64)
         Some(seed) => seed..seed + 1,
         None => 0..number("AGREEMENT_SEEDS").unwrap_or(seeds),
     };
-    let (mut progress, finished) = if is_long { Progress::open(name) } else { (Progress(None), BTreeMap::new()) };
+    // A single seed runs although it is finished.
+    let resumes = is_long && number("AGREEMENT_SEED").is_none();
+    let (mut progress, finished) = if resumes { Progress::open(name) } else { (Progress(None), BTreeMap::new()) };
     let due: Vec<u64> = seeds.filter(|seed| !finished.contains_key(seed)).collect();
     let mut report = Report::default();
     for counts in finished.into_values() {
