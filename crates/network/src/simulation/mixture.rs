@@ -1,4 +1,4 @@
-//! A mixture of all failures. The seed chooses the network, the failures and their rates.
+//! A mixture of many failures. The seed chooses the network, the failures and their rates.
 
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 

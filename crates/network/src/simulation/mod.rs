@@ -96,7 +96,7 @@ fn members_with_wrong_views_of_the_connections_decide() {
 }
 
 #[test]
-fn a_divided_network_stops_and_resumes() {
+fn a_divided_network_decides_after_the_division() {
     let seen =
         run("partition", 4, 6, 4, |world| world.rates = Rates { partition: 30, mistake: 1_000, ..Rates::default() });
     assert_seen(&seen, &["a partition", "a later round"]);
@@ -211,7 +211,7 @@ fn blocks_on_demand_wait_for_transactions() {
 }
 
 #[test]
-fn everything_happens_at_once() {
+fn networks_with_many_failures_go_on() {
     let blocks = number("AGREEMENT_BLOCKS").unwrap_or(MIXTURE.1);
     let name = format!("mixture of {blocks} blocks");
     let report = run_seeds(&name, true, MIXTURE.0, |seed| mixture::run(seed, blocks));

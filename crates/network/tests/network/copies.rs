@@ -50,7 +50,7 @@ fn member_with_old_files_of_the_agreement_does_not_start() {
 
 /// A member alone does not begin, so its files stay as the start leaves them.
 #[test]
-fn first_start_is_neither_before_the_blocks_nor_that_of_a_copy() {
+fn member_dates_its_first_start_by_the_head() {
     let network = Network::new(4, "interval = \"20ms\"");
     let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
     wait_for_height(&members, 2);
