@@ -26,8 +26,8 @@
 //!   - `batch` has [`TransactionBatch`], the transactions that a member sends to the other members.
 //!   - `network` has [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
 //! - `entry`: [`Body`] and [`Seal`], with their canonical bytes and their [`EntryId`]s.
-//! - `amnesia`, `proposer`, `record`, `time`, `vote`:
-//!   - `amnesia` has [`NewFiles`], the rule for a member that can have lost its agreement files.
+//! - `new_files`, `proposer`, `record`, `time`, `vote`:
+//!   - `new_files` has [`NewFiles`], the rule for a member that can have lost its agreement files.
 //!   - `proposer` has the rule for the proposer of a round.
 //!   - `record` reads the entries of committed blocks.
 //!   - `time` has the rule for the timestamp of a body.
@@ -46,13 +46,13 @@
 //!   byte of them.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
-mod amnesia;
 mod batch;
 mod bounds;
 mod cosign;
 mod council;
 mod entry;
 mod network;
+mod new_files;
 mod proposer;
 mod record;
 #[cfg(test)]
@@ -62,7 +62,6 @@ mod vote;
 mod wire;
 
 pub use crate::{
-    amnesia::NewFiles,
     batch::{MAX_BATCH, TransactionBatch},
     bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
     cosign::{
@@ -75,6 +74,7 @@ pub use crate::{
         AccountsFile, AccountsFileError, BlockTiming, Member, MemberAddress, NetworkDraft, NetworkFile,
         NetworkFileError, NetworkId, Parameters, PeerId, PeerIdError, is_host_and_port, is_network_name,
     },
+    new_files::NewFiles,
     proposer::proposer,
     record::{RecordError, entry_bytes},
     time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, next_timestamp, propose_timeout_of},

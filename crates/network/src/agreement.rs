@@ -343,7 +343,7 @@ fn files(directory: &Path, network: NetworkId, is_first: bool, now: Timestamp) -
         Some(_) if !wal.exists() => Err(no_votes(WAL)),
         Some((journal, records)) => {
             let first_start = match first_start()? {
-                // The engine has begun no height with these files. They can be an old copy of a new directory.
+                // The engine has begun no height with these files. They can be an old copy of new files.
                 Some(_) if !log::has_header(&wal).map_err(in_directory)? => Some(begin()?),
                 first_start => first_start,
             };

@@ -1,6 +1,6 @@
-//! The time of the first start in a new directory, in a file of the directory.
+//! The time of the first start with new files, in a file of the directory.
 //!
-//! A member with a new directory can have lost an old one, and with it the votes that it has sent. So can a member for
+//! A member with new files can have lost earlier ones, and with them the votes that it has sent. So can a member for
 //! which another process has voted. The file exists until the member can vote again. It has the time in microseconds
 //! since 1970, in decimal digits, and a line feed.
 

@@ -22,7 +22,7 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `first_start`: the time of the first start in a new directory.
+//! - `first_start`: the time of the first start with new files.
 //! - `journal`, `places`, `timeouts`, `types`:
 //!   - `journal` has the entries for which this member can have voted.
 //!   - `places` bounds the messages of each member that wait for the thread of the chain.

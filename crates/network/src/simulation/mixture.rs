@@ -41,7 +41,7 @@ fn world(seed: u64) -> World {
         delay: rate(random, 300),
         latency: pick(random, &[0, 0, 0, 20, 100]),
         step: rate(random, 20),
-        amnesia: 0,
+        file_loss: 0,
         forge: 0,
         lie: 0,
     };
@@ -51,7 +51,7 @@ fn world(seed: u64) -> World {
     // The other members are a quorum.
     let faults = (members - 1) / 3;
     match draw(random, 4) {
-        0 => world.rates.amnesia = 5_000,
+        0 => world.rates.file_loss = 5_000,
         1 => {
             for member in 0..faults {
                 world.members[member].skew = pick(random, &[5_000, -5_000, 3_600_000, -3_600_000]);

@@ -164,7 +164,7 @@ fn clocks_differ() {
 #[test]
 fn a_member_with_new_files_waits() {
     let seen = run("new files", 4, 30, 4, |world| {
-        world.rates = Rates { crash: 10, amnesia: 5_000, ..Rates::default() };
+        world.rates = Rates { crash: 10, file_loss: 5_000, ..Rates::default() };
     });
     assert_seen(&seen, &LOSSES);
     assert_seen(&seen, &["a vote that a member with new files does not send"]);

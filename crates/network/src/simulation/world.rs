@@ -39,7 +39,7 @@ pub(super) struct Rates {
     /// How often the clock of a member steps.
     pub(super) step: u64,
     /// How often a member that crashes loses the files of its agreement.
-    pub(super) amnesia: u64,
+    pub(super) file_loss: u64,
     /// How often a member that lies sends a false proposal.
     pub(super) forge: u64,
     /// How often a member that lies sends a false vote or co-signature message.
@@ -245,7 +245,8 @@ impl World {
         self.members[member].crash(until, kept);
         self.timers[member].clear();
         let has_voted = self.watch.checked[member].block() > BlockNumber::new(2);
-        if has_voted && self.members.iter().all(|member| !member.has_new_files()) && self.happens(self.rates.amnesia) {
+        if has_voted && self.members.iter().all(|member| !member.has_new_files()) && self.happens(self.rates.file_loss)
+        {
             self.lose_files(member);
         }
     }

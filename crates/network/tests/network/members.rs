@@ -251,8 +251,7 @@ impl Network {
         self.check_equal(&members, target);
     }
 
-    /// Waits until all members vote also after the loss of blocks: a member with a new directory votes after a newer
-    /// block.
+    /// Waits until all members vote also after the loss of blocks: a member with new files votes after a newer block.
     #[track_caller]
     pub(crate) fn wait_for_votes(&self, members: &[Member]) {
         wait("vote", || {
