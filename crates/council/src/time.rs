@@ -151,7 +151,7 @@ mod tests {
     proptest! {
         /// Members with clocks within the drift accept the proposal of each other, if it arrives in time.
         #[test]
-        fn honest_proposals_are_valid(now in 200_u64..1 << 60, drift in 0_u64..=20, late in 0_u64..=100, ahead: bool) {
+        fn correct_proposals_are_valid(now in 200_u64..1 << 60, drift in 0_u64..=20, late in 0_u64..=100, ahead: bool) {
             let head = now - 150;
             let proposed = next_timestamp(Timestamp::new(head), Timestamp::new(now)).unwrap().get();
             let clock = if ahead { now + drift } else { now - drift } + late;

@@ -16,7 +16,7 @@
 //!
 //! - An incomplete last entry. The engine writes an entry in four parts, so a process can end between them. A vote is
 //!   sent after the flush of its entry, so no vote of an incomplete entry was sent.
-//! - Zeros after the last flushed entry, or in place of the end of an entry that was not flushed: the length of a file
+//! - Zeros after the last flushed entry, or in place of the end of an entry that was not flushed. The length of a file
 //!   can grow before its bytes are on disk. The check cuts off such an entry if it ends in at least 8 zeros. If a block
 //!   of the disk ends 1 to 7 bytes before the end of the entry, fewer zeros are left, and the log counts as damaged.
 //! - Entries of the height before: the engine writes the sequence of the next height, and then removes the entries.

@@ -182,7 +182,7 @@ impl Assembler {
         Ok(Some(Complete { proposer, header, bytes: bytes.into() }))
     }
 
-    /// Drops the entry of the lowest round if a proposer has too many incomplete entries at a height. An honest proposer
+    /// Drops the entry of the lowest round if a proposer has too many incomplete entries at a height. A correct proposer
     /// has sent a later entry by then.
     fn make_room(&mut self, member: usize, height: u64) {
         let of = |it: &EntryHeader| Height::new(it.height).map(|at| proposer(self.committee.len(), at, it.round));

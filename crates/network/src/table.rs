@@ -16,7 +16,7 @@ use crate::{
 
 /// Largest number of entries of a height.
 const MOST: usize = 16;
-/// Largest number of entries of one round. An honest proposer has one.
+/// Largest number of entries of one round. A correct proposer has one.
 const OF_ROUND: usize = 2;
 /// Largest number of early entries from one proposer.
 const EARLY: usize = 2;

@@ -113,7 +113,7 @@ pub enum Rejected {
 }
 
 impl Rejected {
-    /// Returns whether messages of honest members are rejected for this reason: they come late, or are for the signers
+    /// Returns whether messages of correct members are rejected for this reason: they come late, or are for the signers
     /// of an attempt only.
     pub const fn is_ordinary(&self) -> bool {
         matches!(self, Self::Session { .. } | Self::NotDue)

@@ -29,7 +29,7 @@ const BAD_ROUNDS: u32 = 3;
 /// How a member deviates from the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behaviour {
-    Honest,
+    Correct,
     /// Sends nothing.
     Silent,
     /// Crashes after this number of sent messages, and starts again after a time.
@@ -84,7 +84,7 @@ struct World {
     seals: BTreeMap<u32, Seal>,
     failures: BTreeMap<u32, SessionFailure>,
     faults: BTreeSet<usize>,
-    /// The points that each honest member has shown in a session, and its response to each point.
+    /// The points that each correct member has shown in a session, and its response to each point.
     shown: BTreeMap<(usize, SessionId, CoSignRound), Vec<CommitPoint>>,
     answered: BTreeMap<[u8; 33], [u8; 32]>,
     hashes: BTreeMap<[u8; 32], SessionId>,
@@ -105,7 +105,7 @@ impl World {
             items,
             committee: keys.iter().map(KeyPair::public_key).collect(),
         };
-        let mut behaviours = vec![Behaviour::Honest; members];
+        let mut behaviours = vec![Behaviour::Correct; members];
         for _ in 0..next(&mut random, u64::try_from(faults).unwrap() + 1) {
             let member = usize::try_from(next(&mut random, u64::try_from(members).unwrap())).unwrap();
             let kind = u8::try_from(1 + next(&mut random, 9)).unwrap();
@@ -164,7 +164,7 @@ impl World {
         self.events.insert((self.time + delay, self.count), event);
     }
 
-    /// Runs rounds until one of them has a seal of an honest leader, in a good network.
+    /// Runs rounds until one of them has a seal of a correct leader, in a good network.
     fn run(mut self) -> Self {
         self.schedule(0, Event::Round(0));
         while let Some(((time, _), event)) = self.events.pop_first() {
@@ -228,11 +228,11 @@ impl World {
             self.failures.entry(round).or_insert(failure);
         }
         let (seed, sealed) = (self.seed, self.seals.contains_key(&round));
-        let is_honest = self.nodes[leader].behaviour == Behaviour::Honest;
-        if is_honest {
+        let is_correct = self.nodes[leader].behaviour == Behaviour::Correct;
+        if is_correct {
             assert!(sealed != self.failures.contains_key(&round), "seed {seed}, round {round}: {failed:?}");
         }
-        if is_honest && round >= BAD_ROUNDS {
+        if is_correct && round >= BAD_ROUNDS {
             assert!(sealed, "seed {seed}, round {round}: {:?} in a good network", self.failures.get(&round));
             return true;
         }
@@ -269,7 +269,7 @@ impl World {
 
     fn send(&mut self, node: usize, to: Recipient, message: CoSignMessage) {
         let (behaviour, is_bad) = (self.nodes[node].behaviour, self.round < BAD_ROUNDS);
-        if matches!(behaviour, Behaviour::Honest | Behaviour::Crash { .. }) {
+        if matches!(behaviour, Behaviour::Correct | Behaviour::Crash { .. }) {
             self.watch(node, &message);
         }
         let is_kind = |of| kind(&message) == of;
@@ -360,7 +360,7 @@ impl World {
         CoSignMessage::new(&self.task.network, message.session, message.from, content, &self.nodes[node].key)
     }
 
-    /// Checks the messages of an honest member: no nonce is used in two sessions or for two challenges.
+    /// Checks the messages of a correct member: no nonce is used in two sessions or for two challenges.
     fn watch(&mut self, node: usize, message: &CoSignMessage) {
         let (seed, session) = (self.seed, message.session);
         match &message.content {
@@ -431,10 +431,10 @@ fn a_seed_is_one_run() {
 
 /// In a good network, a session has one attempt and nine messages in a row.
 #[test]
-fn honest_members_need_one_attempt() {
+fn correct_members_need_one_attempt() {
     for members in 4..=10 {
         let mut world = World::new(members);
-        world.nodes.iter_mut().for_each(|node| node.behaviour = Behaviour::Honest);
+        world.nodes.iter_mut().for_each(|node| node.behaviour = Behaviour::Correct);
         world.round = BAD_ROUNDS;
         for node in 0..world.nodes.len() {
             world.schedule(0, Event::Restart(node));

@@ -37,13 +37,17 @@ impl World {
         assert!(is_first, "seed {}: member {member} contradicts its earlier vote: {message:?}", self.seed);
     }
 
-    /// Checks that only members that lie are accused.
+    /// Checks that the evidence names only members that lie.
     pub(super) fn watch_evidence(&mut self, member: usize, evidence: &MisbehaviorEvidence<Ctx>) {
         for other in 0..self.members.len() {
             let index = self.members[other].index();
             if evidence.votes.get(&index).is_some() || evidence.proposals.get(&index).is_some() {
                 self.see("evidence");
-                assert!(self.liars.contains(&other), "seed {}: member {member} accuses {other}", self.seed);
+                assert!(
+                    self.liars.contains(&other),
+                    "seed {}: member {member} has evidence against {other}",
+                    self.seed
+                );
             }
         }
     }

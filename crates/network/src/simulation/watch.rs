@@ -15,10 +15,10 @@ use crate::{
 
 /// What the members have sent and decided.
 pub(super) struct Watch {
-    /// The votes and proposals of each honest member.
+    /// The votes and proposals of each correct member.
     pub(super) votes: BTreeMap<(usize, VoteType, u64, Round), EngineVote>,
     pub(super) proposals: BTreeMap<(usize, u64, Round), ValueId>,
-    /// The points that each honest member has shown in a session, and its response to each point.
+    /// The points that each correct member has shown in a session, and its response to each point.
     pub(super) shown: BTreeMap<(usize, SessionId, CoSignRound), Vec<CommitPoint>>,
     pub(super) answered: BTreeMap<[u8; 33], [u8; 32]>,
     pub(super) supply: Qa,

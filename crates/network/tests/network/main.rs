@@ -26,7 +26,7 @@ fn four_members_decide_equal_blocks_with_transactions() {
     }
     wait_for_height(&members, 12);
     network.check_equal(&members, 12);
-    // Late messages of honest members do not count.
+    // Late messages of correct members do not count.
     assert!(members.iter().all(|member| member.status().dropped == 0));
 }
 

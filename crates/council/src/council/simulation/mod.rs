@@ -362,7 +362,7 @@ impl World {
                 Effect::Failed(failure) => {
                     self.see(format!("a failed session: {failure:?}").split_once(" {").unwrap().0);
                 }
-                Effect::Fault { .. } => panic!("seed {}: a fault of an honest member: {effect:?}", self.seed),
+                Effect::Fault { .. } => panic!("seed {}: a fault of a correct member: {effect:?}", self.seed),
             }
         }
         is_sealed
