@@ -316,6 +316,9 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         log::check(&wal, next, is_new)?;
         // The status must not name a vote before the engine begins.
         shared.judge_new_files(&head, next);
+        if shared.status.lock().waits {
+            log::clear(&wal)?;
+        }
     }
     let name = name_of(&network, index);
     runtime

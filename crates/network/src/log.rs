@@ -27,6 +27,10 @@
 //!
 //! Damage in the log of a decided height is no error, because the votes of that height no longer matter. A whole entry
 //! before the damage must prove that the header has the true height.
+//!
+//! While a member with new files waits, its process adds no vote to the log. Another member can send it a vote from
+//! before the loss of its files, and the engine logs this vote too. The engine would derive another vote from the other
+//! messages in the log, and stop. So the start of a member that waits removes all entries.
 
 use std::{
     fs::{self, OpenOptions},
@@ -119,6 +123,22 @@ pub(crate) fn check(path: &Path, next: Height, is_new: bool) -> Result<(), LogEr
     let end = if is_new && bytes.len() < HEAD { 0 } else { whole(path, &bytes, next)? };
     if end < bytes.len() {
         file.set_len(u64::try_from(end).unwrap_or(u64::MAX)).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Removes all entries of a log that has passed the check.
+///
+/// # Errors
+///
+/// [`LogError::Io`] if a write fails.
+pub(crate) fn clear(path: &Path) -> Result<(), LogError> {
+    let failed = |source| LogError::Io { path: path.to_owned(), source };
+    // A new log has no header.
+    if has_header(path).map_err(failed)? {
+        let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        file.set_len(u64::try_from(HEAD).unwrap_or(u64::MAX)).map_err(failed)?;
         file.sync_all().map_err(failed)?;
     }
     Ok(())

@@ -236,6 +236,8 @@ impl Member {
         }));
         let log = if self.log_height == Some(due) { std::mem::take(&mut self.log) } else { Vec::new() };
         let mut effects = self.start(due);
+        // While the member waits, another member can send it a vote from before the loss of its files.
+        let log = if self.votes { log } else { Vec::new() };
         self.running().unwrap().engine.index_wal_entries(&log);
         for input in &log {
             // The log has these inputs already.

@@ -146,6 +146,21 @@ fn faults_of_the_log() {
     network.check_equal(&others, target);
 }
 
+/// A member alone does not begin, so the log stays as the start leaves it.
+#[test]
+fn member_that_waits_starts_with_an_empty_log() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let store = stop_with_votes(&network, (0..4).map(|index| network.start(index)).collect()).swap_remove(0);
+    let directory = network.directory_of(0);
+    let header = fs::read(directory.join("wal")).unwrap()[..12].to_vec();
+    // An hour from now.
+    fs::write(directory.join("first-start"), format!("{}\n", now().get() + 3_600_000_000)).unwrap();
+    let member = network.start_again(0, store);
+    assert!(member.status().waits);
+    drop(member);
+    assert_eq!(fs::read(directory.join("wal")).unwrap(), header);
+}
+
 #[test]
 fn a_member_is_killed_between_any_two_steps() {
     // Four of five members are a quorum, so each block has the votes of the killed member.
