@@ -267,7 +267,8 @@ impl Shared {
                 if !mem::replace(&mut self.status.lock().waits, true) {
                     tracing::warn!(
                         since = %start.at,
-                        "the agreement directory is new, so this member may not know its votes; it votes after a newer block"
+                        "the files of the agreement are new, so this member can lack a record of its votes; it votes after a newer \
+                         block"
                     );
                 }
             }
