@@ -1,4 +1,4 @@
-//! The thread that writes checkpoints. Between checkpoints it merges segments of the hash index.
+//! The thread that writes checkpoints. Between checkpoints it packs blocks, and merges segments of the hash index.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use silica_protocol::BlockNumber;
 
 use crate::{
-    archive::Archive,
+    archive::{Archive, ArchiveError},
     error::StateError,
     savepoints::Savepoints,
     transition::State,
@@ -23,6 +23,9 @@ use crate::{
 
 /// Number of reads and writes of the hash index between two checks whether a checkpoint is due.
 const TIDY_BUDGET: u32 = 256;
+
+/// Number of blocks of a pack.
+const PACK: u64 = 1024;
 
 /// The thread and the result of its last checkpoint.
 #[derive(Debug)]
@@ -162,8 +165,8 @@ impl Worker {
         }
     }
 
-    /// Returns the next job, or `None` if no more jobs can arrive. Merges segments of the hash index until a job
-    /// arrives, no work remains, or a merge fails. Then waits for the job.
+    /// Returns the next job, or `None` if no more jobs can arrive. Merges segments of the hash index, and packs blocks
+    /// that the newest checkpoint has, until a job arrives, no work remains, or the work fails. Then waits for the job.
     fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
         loop {
             match jobs.try_recv() {
@@ -173,11 +176,21 @@ impl Worker {
             }
             // An error is ignored: each query that reads the damaged index returns the error, and this thread rebuilds
             // the index.
-            let tidy = catch_unwind(AssertUnwindSafe(|| self.archive.tidy_index(TIDY_BUDGET)));
+            let tidy = catch_unwind(AssertUnwindSafe(|| self.tidy()));
             if !matches!(tidy, Ok(Ok(true))) {
                 return jobs.recv().ok();
             }
         }
+    }
+}
+
+impl Worker {
+    /// Does a part of the work between checkpoints. Returns whether work remains.
+    fn tidy(&self) -> Result<bool, ArchiveError> {
+        // A savepoint is never before the newest checkpoint, so no revert removes a block of a pack.
+        // An error is ignored: the rows stay where they are, and the thread tries again after the next checkpoint.
+        let packed = self.archive.pack(self.pages.durable(), PACK).unwrap_or(false);
+        Ok(self.archive.tidy_index(TIDY_BUDGET)? || packed)
     }
 }
 

@@ -77,7 +77,11 @@ impl Archive {
         }
         // Rows that belong to no block: the head, and the label if the chain has one.
         let rows = done.rows.saturating_add(1).saturating_add(u64::from(self.label()?.is_some()));
-        let mut stored = 0_u64;
+        self.db.clean()?;
+        let _hold = self.db.hold();
+        let (packs, packed) = self.db.counts();
+        let rows = rows.saturating_add(packs);
+        let mut stored = packed;
         for row in self.db.scan(Vec::new()..vec![0xff; 2]) {
             row?;
             stored = stored.saturating_add(1);
@@ -134,6 +138,12 @@ impl Archive {
             *rows = rows.saturating_add(2);
         }
         *rows = of_block.into_iter().map(u64::from).fold(*rows, u64::saturating_add);
+        // The other rows of a pack count in the sum of all rows.
+        let [of_block @ .., _] = of_block;
+        let expected = of_block.into_iter().map(u64::from).fold(0, u64::saturating_add);
+        if let Some(got) = self.db.packed_rows_of(number)?.filter(|got| *got != expected) {
+            return Err(damaged(format!("expected {expected} values in its pack, got {got}")));
+        }
         Ok(diff.is_some())
     }
 

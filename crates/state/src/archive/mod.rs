@@ -15,6 +15,7 @@
 //! - `transactions` and `receipts` have the packed forms of transactions and receipts.
 //! - `view` has the queries for the blocks up to one block. `hash_index` finds transactions by hash. `deployments`
 //!   finds contracts, and the contracts of a sender.
+//! - `packs` has the rows of older blocks outside the database.
 //! - `changes` has the files of state diffs, and `head_marker` the head marker.
 //! - `check` verifies the whole record. `revert` removes the newest blocks. `rows` exports and imports a record.
 //!
@@ -29,6 +30,7 @@
 //! range DS   16  first DS block (8)                        first Tx block of the range that has this DS block
 //! label      17                                            label of the chain, a text that the caller chooses
 //! deployed   13  contract (20)                             Tx block and position of its deployment
+//! pack       18  first Tx block (8)                        place of older blocks in the page file
 //! deployer   14  sender (20)  Tx block (8)  position (4)   contract or library that this transaction deployed
 //! ```
 //!
@@ -43,6 +45,7 @@ mod error;
 mod hash_index;
 mod head_marker;
 mod label;
+mod packs;
 mod range;
 mod ranges;
 mod receipts;
@@ -74,6 +77,7 @@ use self::{
     entry::Entry,
     hash_index::{Extent, Index, Position},
     head_marker::HeadMarker,
+    packs::Rows,
     ranges::Ranges,
     record::{Prepared, index_entries, prepare},
     section::{Kind, Section},
@@ -99,9 +103,11 @@ pub use self::{
 
 /// Database key of the row that names the newest block.
 const HEAD: [u8; 1] = [0x00];
-/// Format of a record with repeats of the logical block number. The highest format that this program reads.
-const FORMAT: u64 = 6;
-/// Format of a record without repeats.
+/// Format of a record with packs. The highest format that this program reads.
+const FORMAT: u64 = 7;
+/// Format of a record without packs, and with repeats of the logical block number.
+const FORMAT_WITHOUT_PACKS: u64 = 6;
+/// Format of a record without packs and repeats.
 const FORMAT_WITHOUT_REPEATS: u64 = 5;
 /// Highest format without the table of deployments by sender.
 const FORMAT_WITHOUT_SENDERS: u64 = 2;
@@ -119,7 +125,7 @@ const UNSTORED: usize = 1 << 20;
 /// The record. One thread appends. Other threads read, each through an [`ArchiveView`].
 #[derive(Debug)]
 pub(crate) struct Archive {
-    db: Db,
+    db: Rows,
     head_marker: Option<Arc<HeadMarker>>,
     changes: Arc<Changes>,
     newest: RwLock<Option<Arc<Entry>>>,
@@ -167,6 +173,10 @@ impl Archive {
         let (head_marker, names_block) = head_marker.unzip();
         if format == Some(FORMAT_WITH_CHANGES) {
             remove_changes(&db)?;
+        }
+        let db = Rows::open(db, format == Some(FORMAT))?;
+        if db.newest_packed() > head.map(|(number, _)| number.get()) {
+            return Err(ArchiveError::damaged(Place::HEAD, "the record has packs of blocks after the newest").into());
         }
         let changes = Changes::open(changes, head.map(|(number, _)| number)).map_err(OpenArchiveError::Changes)?;
         let archive = Self {
@@ -256,7 +266,8 @@ impl Archive {
     pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
-        let Prepared { entry, batch, index } = prepare(record, diff.len(), last.as_deref())?;
+        let Prepared { entry, mut batch, index } = prepare(record, diff.len(), last.as_deref())?;
+        self.write_head(&entry.head, &mut batch);
         // The state diff first: if its write fails, the record has nothing of the block, and the caller can retry.
         self.changes.append(entry.number(), entry.head.hash, diff).map_err(AppendError::Changes)?;
         // Stays set if the write fails: the engine may have stored the block or not.
@@ -291,6 +302,26 @@ impl Archive {
         }
         self.broken.store(false, Ordering::Release);
         Ok(())
+    }
+
+    /// Adds the row that names the newest block to a batch.
+    fn write_head(&self, head: &Head, batch: &mut Batch) {
+        write_head(head.number, &head.hash, format_of(head, self.db.is_packed()), batch);
+    }
+
+    /// Moves the rows of up to `most` blocks below `limit` from the database to a pack, if there are enough of them. No
+    /// block below `limit` can be removed. Returns whether the function has made a pack.
+    pub(crate) fn pack(&self, limit: u64, most: u64) -> Result<bool, AppendError> {
+        self.db.pack(limit, most, || {
+            // An earlier version of the program must not open the record from now on. No block is written meanwhile.
+            let written = self.begin()?;
+            let newest = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
+            let mut batch = Batch::default();
+            if let Some(entry) = newest {
+                self.write_head(&entry.head, &mut batch);
+            }
+            Ok(self.db.apply(batch).map_err(ArchiveError::from)?)
+        })
     }
 
     /// Returns whether a write or flush has failed, or the record was shut. Such a record rejects appends.
@@ -556,9 +587,13 @@ fn remove_changes(db: &Db) -> Result<(), ArchiveError> {
     Ok(db.apply(batch)?)
 }
 
-/// Returns the lowest format that can hold the blocks up to `head`.
-const fn format_of(head: &Head) -> u64 {
-    if head.totals.repeats == 0 { FORMAT_WITHOUT_REPEATS } else { FORMAT }
+/// Returns the lowest format that can hold the blocks up to `head`, with or without packs.
+const fn format_of(head: &Head, is_packed: bool) -> u64 {
+    match head.totals.repeats {
+        _ if is_packed => FORMAT,
+        0 => FORMAT_WITHOUT_REPEATS,
+        _ => FORMAT_WITHOUT_PACKS,
+    }
 }
 
 fn write_head(number: BlockNumber, hash: &BlockHash, format: u64, batch: &mut Batch) {

@@ -23,11 +23,9 @@ use super::{
     Archive, ArchiveReport, Written,
     entry::Entry,
     error::{AppendError, ArchiveError},
-    format_of,
     range::{BlockSigner, EmptyBlockRange, StoredRange},
     section::{Kind, Place, Section, framed_parts},
     view::{BlockOutline, BlockRewards},
-    write_head,
 };
 use crate::{
     codec::{Reader, Writer, seal, unseal},
@@ -143,7 +141,7 @@ impl Archive {
             let value = seal(&key, out.as_slice());
             batch.insert(key, value);
         }
-        write_head(entry.number(), &entry.head.hash, format_of(&entry.head), &mut batch);
+        self.write_head(&entry.head, &mut batch);
         for ((number, hash), (_, diff)) in stored.range.closings().zip(diffs) {
             self.changes.append(number, hash, diff).map_err(AppendError::Changes)?;
         }

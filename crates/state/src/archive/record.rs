@@ -9,10 +9,9 @@ use super::{
     deployments,
     entry::{Entry, Head, Totals, logical_number},
     error::AppendError,
-    format_of,
     hash_index::{self, Position},
     section::{Kind, Section},
-    transactions, write_head,
+    transactions,
 };
 use crate::{codec::Writer, db::Batch, diff::StateDiff};
 
@@ -60,7 +59,7 @@ pub(super) struct Prepared {
     pub(super) index: Vec<hash_index::Entry>,
 }
 
-/// Converts a block to its values in the record. The block follows `newest`, and its state diff has `diff_len` bytes.
+/// Converts a block to its values in the record, without the row that names the newest block. The block follows `newest`, and its state diff has `diff_len` bytes.
 /// Does not verify what [`check_hashes`] verifies.
 pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Entry>) -> Result<Prepared, AppendError> {
     let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number } = record;
@@ -98,7 +97,6 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
         return Err(AppendError::TooLarge { what: "bytes" });
     }
     deployments::write(entry.number(), transactions, &mut batch);
-    write_head(entry.number(), &entry.head.hash, format_of(&entry.head), &mut batch);
     Ok(Prepared { entry, batch, index })
 }
 

@@ -17,15 +17,13 @@ use super::{
     deployments,
     entry::{Entry, Head},
     error::{AppendError, ArchiveError},
-    format_of,
     hash_index::Extent,
     ranges::Ranges,
     section::{Kind, Section},
-    write_head,
 };
 use crate::db::{Batch, Db};
 
-/// The batch that makes an earlier block the newest block again.
+/// The removal of all blocks after an earlier block.
 #[derive(Debug)]
 pub(crate) struct Removal {
     /// The earlier block.
@@ -46,14 +44,16 @@ impl Removed {
 
 impl Archive {
     /// Prepares the batch that makes a block the newest block again. Returns `None` if the record has no block with
-    /// this number and hash, or if an empty block range continues after the block.
+    /// this number and hash, if an empty block range continues after the block, or if a later block is in a pack.
     pub(crate) fn blocks_after(&self, number: BlockNumber, hash: &BlockHash) -> Result<Option<Removal>, ArchiveError> {
         if self.newest().is_none_or(|newest| newest.number() < number) {
             return Ok(None);
         }
         let entry = self.entry(number)?;
         let range = self.range_at(number)?;
-        if entry.head.hash != *hash || range.is_some_and(|range| range.range.last() != number) {
+        // The blocks of packs stay: the newest checkpoint has their states, and it is before each savepoint.
+        let is_packed = self.db.newest_packed().is_some_and(|newest| number.get() < newest);
+        if is_packed || entry.head.hash != *hash || range.is_some_and(|range| range.range.last() != number) {
             return Ok(None);
         }
         let mut batch = Batch::default();
@@ -65,7 +65,6 @@ impl Archive {
         }
         self.list_ds_blocks_after(next, &mut batch)?;
         self.list_deployments_after(number, &mut batch)?;
-        write_head(number, hash, format_of(&entry.head), &mut batch);
         Ok(Some(Removal { entry, batch }))
     }
 
@@ -88,8 +87,9 @@ impl Archive {
     /// the handle is retired, reads fail too, even if the removal fails. [`Archive::back_at`] continues with the
     /// record, or the caller opens it again.
     pub(crate) fn remove(&self, removal: Removal) -> Result<Removed, AppendError> {
-        let Removal { entry, batch } = removal;
+        let Removal { entry, mut batch } = removal;
         let written = self.begin()?;
+        self.write_head(&entry.head, &mut batch);
         self.broken.store(true, Ordering::Release);
         if let Some(head_marker) = &self.head_marker {
             head_marker.go_back(entry.number(), &entry.head.hash).map_err(AppendError::HeadMarker)?;
@@ -111,7 +111,7 @@ impl Archive {
         let Some(index) = self.index.back_at(extent, index_db) else { return Ok(None) };
         self.changes.go_back(number).map_err(ArchiveError::Changes)?;
         let archive = Self {
-            db,
+            db: self.db.with(db),
             head_marker: self.head_marker.clone(),
             changes: Arc::clone(&self.changes),
             newest: RwLock::new(None),

@@ -9,7 +9,7 @@ use std::path::Path;
 use silica_protocol::{BlockHash, BlockNumber};
 
 use super::{
-    FORMAT, deployments,
+    FORMAT_WITHOUT_PACKS, deployments,
     entry::Head,
     error::ArchiveError,
     label, ranges,
@@ -58,9 +58,13 @@ impl ArchiveView {
     /// before genesis.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
         let head = self.head().cloned();
-        self.scan_record(vec![FIRST_TABLE]..vec![AFTER_LABEL]).filter_map(move |row| {
+        // The table of the packed rows is the first table.
+        let (hold, packed) = self.packed_rows();
+        let others = self.scan_record(self.keys_after_packs(AFTER_LABEL)).map(|row| Ok(row?));
+        packed.chain(others).filter_map(move |row| {
+            let _hold = &hold;
             let of_blocks = |row: RecordRow| Ok(is_of_blocks(&row, head.as_ref())?.then_some(row));
-            row.map(|(key, value)| RecordRow { key, value }).map_err(ArchiveError::from).and_then(of_blocks).transpose()
+            row.map(|(key, value)| RecordRow { key, value }).and_then(of_blocks).transpose()
         })
     }
 }
@@ -137,8 +141,8 @@ impl RecordImport {
     /// [`DbError`]: the database cannot be written or flushed.
     pub fn finish(self, number: BlockNumber, hash: &BlockHash) -> Result<(), DbError> {
         let Self { db, mut batch, .. } = self;
-        // Rows with repeats need the highest format. The next block writes the format that the record needs.
-        write_head(number, hash, FORMAT, &mut batch);
+        // Rows with repeats need this format. The next block writes the format that the record needs.
+        write_head(number, hash, FORMAT_WITHOUT_PACKS, &mut batch);
         db.apply(batch)?;
         db.flush()
     }

@@ -11,7 +11,7 @@
 
 use std::{fmt, ops::Range};
 
-use super::error::ArchiveError;
+use super::{error::ArchiveError, packs::Rows};
 use crate::{
     codec::{SEAL_LEN, seal, unseal},
     db::{Batch, Db, MAX_VALUE},
@@ -47,6 +47,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Returns the table of the keys.
+    pub(super) const fn table(self) -> u8 {
+        self.code().0
+    }
+
     /// Returns the table and the section byte of a key.
     const fn code(self) -> (u8, u8) {
         match self {
@@ -80,6 +85,7 @@ enum PlaceKind {
     Keys,
     Index,
     Label,
+    Pack(u64),
     Section(Section, Option<u32>),
 }
 
@@ -92,6 +98,11 @@ impl Place {
     pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
     /// The label of the chain, a text that the caller chooses.
     pub(super) const LABEL: Self = Self(PlaceKind::Label);
+    /// Returns the place of the pack whose first block has this number.
+    pub(super) const fn pack(first: u64) -> Self {
+        Self(PlaceKind::Pack(first))
+    }
+
     /// The hash index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);
     /// The history index.
@@ -107,6 +118,7 @@ impl fmt::Display for Place {
             PlaceKind::HistoryIndex => f.write_str("history index"),
             PlaceKind::Index => f.write_str("hash index"),
             PlaceKind::Label => f.write_str("label of the chain"),
+            PlaceKind::Pack(first) => write!(f, "pack from block {first}"),
             PlaceKind::Section(Section { kind, number }, part) => {
                 let what = match kind {
                     Kind::Entry => "entry of block",
@@ -170,7 +182,7 @@ impl Section {
     }
 
     /// Reads `range` of a section of `len` bytes.
-    pub(super) fn read(self, db: &Db, len: usize, range: Range<usize>) -> Result<Vec<u8>, ArchiveError> {
+    pub(super) fn read(self, db: &Rows, len: usize, range: Range<usize>) -> Result<Vec<u8>, ArchiveError> {
         // Reserves at most one part: `len` comes from the record and can be wrong.
         let mut bytes = Vec::with_capacity(range.len().min(PART));
         let (first, last) = (range.start.checked_div(PART).unwrap_or(0), range.end.div_ceil(PART));
@@ -186,12 +198,12 @@ impl Section {
     }
 
     /// Reads a section that [`Section::write_framed`] has written. A missing section is damage.
-    pub(super) fn read_framed(self, db: &Db) -> Result<Vec<u8>, ArchiveError> {
+    pub(super) fn read_framed(self, db: &Rows) -> Result<Vec<u8>, ArchiveError> {
         self.find_framed(db)?.ok_or_else(|| self.missing())
     }
 
     /// Reads a section like [`Section::read_framed`]. Returns `None` if its first part is missing.
-    pub(super) fn find_framed(self, db: &Db) -> Result<Option<Vec<u8>>, ArchiveError> {
+    pub(super) fn find_framed(self, db: &Rows) -> Result<Option<Vec<u8>>, ArchiveError> {
         let Some(mut bytes) = self.find_part(db, 0, None)? else { return Ok(None) };
         let malformed = || ArchiveError::damaged(self.place(), "length is wrong");
         let len = u32::from_be_bytes(*bytes.first_chunk::<FRAME>().ok_or_else(malformed)?);
@@ -215,11 +227,11 @@ impl Section {
         ArchiveError::damaged(self.part_place(part), "missing")
     }
 
-    fn read_part(self, db: &Db, part: u32, len: Option<usize>) -> Result<Vec<u8>, ArchiveError> {
+    fn read_part(self, db: &Rows, part: u32, len: Option<usize>) -> Result<Vec<u8>, ArchiveError> {
         self.find_part(db, part, len)?.ok_or_else(|| self.missing_part(part))
     }
 
-    fn find_part(self, db: &Db, part: u32, len: Option<usize>) -> Result<Option<Vec<u8>>, ArchiveError> {
+    fn find_part(self, db: &Rows, part: u32, len: Option<usize>) -> Result<Option<Vec<u8>>, ArchiveError> {
         let key = self.key(part);
         let damaged = |reason: &str| ArchiveError::damaged(self.part_place(part), reason);
         let Some(value) = db.get(&key)? else { return Ok(None) };

@@ -882,7 +882,7 @@ fn witness_shows_lost_and_exchanged_blocks() {
 }
 
 #[test]
-fn only_a_record_with_repeats_has_the_format_of_today() {
+fn record_has_the_lowest_format_that_can_hold_it() {
     let disks = Disks::default();
     let format = || {
         let mut format = 0;
@@ -896,8 +896,15 @@ fn only_a_record_with_repeats_has_the_format_of_today() {
     append_from(&disks.open().unwrap(), &shorter, 0);
     assert_eq!(u64::from(format()), FORMAT_WITHOUT_REPEATS);
     append_from(&disks.open().unwrap(), &model, 4);
+    assert_eq!(u64::from(format()), FORMAT_WITHOUT_PACKS);
+    let archive = disks.open().unwrap();
+    assert!(archive.pack(4, 2).unwrap());
     assert_eq!(u64::from(format()), FORMAT);
-    check_view(&disks.open().unwrap().view(), &model, 5, true);
+    check_view(&archive.view(), &model, 5, true);
+    let longer = Model::with(&[1, 2, 1, 3, 2, 1]);
+    append_from(&archive, &longer, 5);
+    assert_eq!(u64::from(format()), FORMAT);
+    check_view(&disks.open().unwrap().view(), &longer, 6, true);
 }
 
 #[test]
@@ -928,7 +935,7 @@ fn later_formats_are_refused() {
         Some(seal(&HEAD, out.as_slice()))
     });
     let error = disks.open().unwrap_err().to_string();
-    assert_eq!(error, "expected a record of format 6 or lower, got format 7");
+    assert_eq!(error, "expected a record of format 7 or lower, got format 8");
 }
 
 /// Format 1 has the state diffs in parts in the record, and the number of the oldest diff.
@@ -1293,6 +1300,171 @@ fn damage_of_a_range_is_found() {
         }
     }
     check_in_parts(&disks.open().unwrap());
+}
+
+/// Packs the blocks below `limit`, with `blocks` blocks in a pack. Returns the number of packs.
+fn pack_below(archive: &Archive, limit: u64, blocks: u64) -> usize {
+    let packs = std::iter::repeat_with(|| archive.pack(limit, blocks).unwrap()).take_while(|packed| *packed).count();
+    // The removal of the rows reaches the disk with the next flush.
+    archive.db.flush().unwrap();
+    packs
+}
+
+fn exported(archive: &Arc<Archive>) -> Vec<RecordRow> {
+    archive.view().rows().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn packed_blocks_are_read_like_others() {
+    let model = Model::with(&COUNTS);
+    for (limit, blocks, packs) in [(13, 1, 13), (13, 3, 4), (11, 4, 2), (13, 13, 1), (13, 14, 0)] {
+        let disks = Disks::indexed(&model);
+        let archive = disks.open().unwrap();
+        let (rows, keys, report) = (exported(&archive), disks.chain.keys().len(), check_in_parts(&archive));
+        assert_eq!(pack_below(&archive, limit, blocks), packs);
+        assert!(packs == 0 || disks.chain.keys().len() < keys, "the database has no packed rows");
+        let archives = [archive, disks.open().unwrap()];
+        for archive in &archives {
+            check_view(&archive.view(), &model, 13, true);
+            assert_eq!((check_in_parts(archive), exported(archive)), (report, rows.clone()));
+        }
+    }
+}
+
+#[test]
+fn only_enough_durable_blocks_are_packed() {
+    let (disks, model) = (Disks::default(), Model::with(&COUNTS));
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    assert_eq!(pack_below(&archive, 3, 4), 0);
+    let hold = archive.db.hold();
+    assert_eq!(pack_below(&archive, 13, 4), 0);
+    drop(hold);
+    assert_eq!(pack_below(&archive, 13, 4), 3);
+    let volatile = open(Db::in_memory(), Db::in_memory(), Files::in_memory(), None).unwrap();
+    append_from(&volatile, &model, 0);
+    assert_eq!(pack_below(&volatile, 13, 4), 0);
+}
+
+#[test]
+fn packs_leave_out_empty_block_ranges() {
+    let (mut model, disks) = (Model::with(&COUNTS), Disks::default());
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    let range = range_after(&model);
+    archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
+    archive.flush().unwrap();
+    let after = range.last().next().unwrap();
+    let mut record = {
+        model.grow(2);
+        model.blocks.pop().unwrap()
+    };
+    (record.ds_block, record.repeats_number) = (None, false);
+    let header = &mut record.tx_block.header;
+    (header.number, header.prev_hash) = (after, range.last_hash());
+    let number = BlockNumber::new(after.get() - archive.head().unwrap().totals.repeats);
+    record.transactions.iter_mut().for_each(|(_, receipt)| *receipt = Receipt::payment(Gas::new(50), number));
+    archive.append(&record, &[]).unwrap();
+    let (good, rows) =
+        (headers(&archive, &range).into_iter().map(Result::unwrap).collect::<Vec<_>>(), exported(&archive));
+    assert_eq!(pack_below(&archive, after.get() + 1, 14), 1);
+    let archives = [archive, disks.open().unwrap()];
+    for archive in &archives {
+        check_view(&ArchiveView::new(Arc::clone(archive), Some(archive.entry(block(12)).unwrap())), &model, 13, true);
+        assert_eq!(headers(archive, &range).into_iter().map(Result::unwrap).collect::<Vec<_>>(), good);
+        assert_eq!(archive.view().record(after).unwrap().as_ref(), Some(&record));
+        assert_eq!(exported(archive), rows);
+    }
+    disks.chain.damage_pages(|pages| pages[3] ^= 1);
+    let read = disks.open().and_then(|archive| Ok(archive.read_entry(block(0))?));
+    assert!(matches!(read, Err(OpenArchiveError::Archive(error)) if error.is_damage()));
+}
+
+/// After a crash at any point of a pack, the record has all blocks, and another pack succeeds.
+#[test]
+fn interrupted_pack_loses_nothing() {
+    let (shorter, model) = (Model::with(&COUNTS[..12]), Model::with(&COUNTS));
+    for (operations, kept) in (0..40).flat_map(|operations| [0, 1, 2, usize::MAX].map(|kept| (operations, kept))) {
+        let disks = Disks::default();
+        let archive = disks.open().unwrap();
+        append_from(&archive, &shorter, 0);
+        let rows = exported(&archive);
+        disks.chain.fail_after(operations);
+        let packed = archive.pack(10, 4);
+        check_view(&archive.view(), &shorter, 12, true);
+        drop(archive);
+        disks.chain.crash(kept);
+        let archive = disks.open().unwrap();
+        check_view(&archive.view(), &shorter, 12, true);
+        assert_eq!(exported(&archive), rows, "{operations} operations, {kept} kept, {packed:?}");
+        if operations % 2 == 0 {
+            archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
+        }
+        append_from(&archive, &model, 12);
+        assert!(pack_below(&archive, 13, 4) >= 2);
+        check_view(&archive.view(), &model, 13, true);
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
+    }
+}
+
+#[test]
+fn damage_of_a_pack_is_found() {
+    let (disks, model) = (Disks::default(), Model::with(&[1, 2, 0, 45, 1]));
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    assert_eq!(pack_below(&archive, 4, 2), 2);
+    drop(archive);
+    let finds = |what: &dyn std::fmt::Debug| match disks.open() {
+        Ok(archive) => {
+            check_view(&archive.view(), &model, 5, false);
+            let error = archive.check(CheckedBlocks::default(), &mut |_, _| {}).expect_err(&format!("{what:?}"));
+            assert!(error.is_damage(), "{error}");
+        }
+        Err(OpenArchiveError::Archive(error)) => assert!(error.is_damage(), "{error}"),
+        Err(other) => panic!("{other}"),
+    };
+    let mut pages = Vec::new();
+    disks.chain.damage_pages(|bytes| pages.clone_from(bytes));
+    let positions = (0..pages.len()).filter(|at| *at < 200 || at % 53 == 0 || *at + 50 > pages.len());
+    for at in positions.collect::<Vec<_>>() {
+        disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << (at % 8));
+        finds(&at);
+        disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << (at % 8));
+    }
+    for len in [0, 5, pages.len() - 1] {
+        disks.chain.damage_pages(|bytes| bytes.truncate(len));
+        finds(&len);
+        disks.chain.damage_pages(|bytes| bytes.clone_from(&pages));
+    }
+    for key in disks.chain.keys().into_iter().filter(|key| key[0] == 0x18) {
+        let mut original = None;
+        disks.chain.damage(&key, |value| {
+            original = value;
+            None
+        });
+        finds(&key);
+        let changed = original.clone().map(|value| value.iter().map(|byte| byte ^ 4).collect());
+        disks.chain.damage(&key, |_| changed);
+        finds(&key);
+        disks.chain.damage(&key, |_| original);
+    }
+    disks.open().unwrap().check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
+}
+
+#[test]
+fn packed_blocks_are_not_removed() {
+    let (disks, model) = (Disks::default(), Model::with(&COUNTS));
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    let hash = |number: usize| model.blocks[number].tx_block.header.hash();
+    assert_eq!(pack_below(&archive, 8, 8), 1);
+    assert!(archive.blocks_after(block(6), &hash(6)).unwrap().is_none());
+    let removal = archive.blocks_after(block(7), &hash(7)).unwrap().unwrap();
+    archive.remove(removal).unwrap();
+    let archive = disks.open().unwrap();
+    check_view(&archive.view(), &Model::with(&COUNTS[..8]), 8, true);
+    append_from(&archive, &model, 8);
+    check_view(&archive.view(), &model, 13, true);
 }
 
 fn transaction() -> impl Strategy<Value = (Transaction, Receipt)> {

@@ -14,11 +14,16 @@ use super::{
     Archive, ArchiveError, BlockRecord, Head, Totals, deployments,
     entry::{Entry, Located},
     hash_index::{self, Position},
+    packs::Hold,
     ranges::damaged_range,
     section::{Kind, Place, Section},
     transactions::unpack,
 };
-use crate::{codec::Reader, db::Scan, diff::StateDiff};
+use crate::{
+    codec::Reader,
+    db::{Scan, Value},
+    diff::StateDiff,
+};
 
 /// A transaction in the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,6 +132,17 @@ impl ArchiveView {
     /// Returns the rows of a range of keys. The rows can belong to blocks after the newest block of the view.
     pub(super) fn scan_record(&self, keys: Range<Vec<u8>>) -> Scan {
         self.archive.db.scan(keys)
+    }
+
+    /// Returns the rows of all packs in the order of their keys. No row moves to a pack as long as the first value exists.
+    pub(super) fn packed_rows(&self) -> (Hold, impl Iterator<Item = Result<(Value, Value), ArchiveError>> + use<>) {
+        let hold = self.archive.db.hold();
+        (hold, self.archive.db.packed_rows())
+    }
+
+    /// Returns the keys of the rows of blocks after all packs, and of the tables up to `end`.
+    pub(super) fn keys_after_packs(&self, end: u8) -> Range<Vec<u8>> {
+        self.archive.db.keys_after_packs(end)
     }
 
     /// Returns the newest block, or `None` before genesis.

@@ -89,6 +89,15 @@ impl Memory {
         Ok(())
     }
 
+    /// Returns whether the contents outlive the database.
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "the double of the tests has a disk"))]
+    pub(super) const fn has_disk(&self) -> bool {
+        #[cfg(test)]
+        return self.disk.is_some();
+        #[cfg(not(test))]
+        false
+    }
+
     pub(super) fn first(&self, bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Option<(Value, Value)> {
         self.read().range::<[u8], _>(as_slices(bounds)).next().map(entry)
     }

@@ -129,6 +129,12 @@ impl Deref for Value {
     }
 }
 
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
 impl AsRef<[u8]> for Value {
     fn as_ref(&self) -> &[u8] {
         &self.0
@@ -309,6 +315,14 @@ impl Db {
                 sled.write(|db| db.flush()).map(drop)
             }
             Engine::Sled(_) | Engine::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Returns whether [`Db::flush`] makes writes durable.
+    pub(crate) fn is_flushed(&self) -> bool {
+        match &self.engine {
+            Engine::Sled(sled) => sled.options.durability == Durability::Flush,
+            Engine::Memory(memory) => memory.has_disk(),
         }
     }
 
