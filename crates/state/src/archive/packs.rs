@@ -2,9 +2,9 @@
 //! (`docs/adr/0025-packs.md`).
 //!
 //! A block of the record never changes, and a revert removes only blocks after the newest checkpoint. So the rows of
-//! table `10` of the blocks before it need no database. A pack has these rows of up to 1,024 blocks. The database has one
-//! row for each pack. Therefore the size of the database, its memory and the time of its opening hardly depend on the
-//! number of blocks, and a block takes only its own bytes on disk.
+//! table `10` of the blocks before it need no database. A pack has these rows of up to 1,024 blocks. The database has
+//! one row for each pack. Therefore the size of the database, its memory and the time of its opening hardly depend on
+//! the number of blocks, and a block takes only its own bytes on disk.
 //!
 //! ```text
 //! database   18  first Tx block (8)         blocks after the first, counts of blocks and rows, position, length
@@ -344,7 +344,8 @@ impl Rows {
     }
 
     /// Moves the rows of up to `most` blocks below `limit` to a pack, if there are enough of them. The record never
-    /// removes a block below `limit`. Calls `mark` before the first pack of the record. Returns whether the function has made a pack.
+    /// removes a block below `limit`. Calls `mark` before the first pack of the record. Returns whether the function has
+    /// made a pack.
     pub(super) fn pack(
         &self,
         limit: u64,
