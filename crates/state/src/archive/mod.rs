@@ -15,7 +15,7 @@
 //! - `transactions` and `receipts` have the packed forms of transactions and receipts.
 //! - `view` has the queries for the blocks up to one block. `hash_index` finds transactions by hash. `deployments`
 //!   finds contracts, and the contracts of a sender.
-//! - `packs` has the rows of older blocks outside the database.
+//! - `packs` has the rows of older blocks outside the database, and `pack` their bytes.
 //! - `changes` has the files of state diffs, and `head_marker` the head marker.
 //! - `check` verifies the whole record. `revert` removes the newest blocks. `rows` exports and imports a record.
 //!
@@ -29,8 +29,8 @@
 //! range      15  first Tx block (8)  00  part (4)          empty block range, the only value of its blocks
 //! range DS   16  first DS block (8)                        first Tx block of the range that has this DS block
 //! label      17                                            label of the chain, a text that the caller chooses
-//! deployed   13  contract (20)                             Tx block and position of its deployment
 //! pack       18  first Tx block (8)                        place of older blocks in the page file
+//! deployed   13  contract (20)                             Tx block and position of its deployment
 //! deployer   14  sender (20)  Tx block (8)  position (4)   contract or library that this transaction deployed
 //! ```
 //!
@@ -45,6 +45,7 @@ mod error;
 mod hash_index;
 mod head_marker;
 mod label;
+mod pack;
 mod packs;
 mod range;
 mod ranges;
@@ -125,7 +126,7 @@ const UNSTORED: usize = 1 << 20;
 /// The record. One thread appends. Other threads read, each through an [`ArchiveView`].
 #[derive(Debug)]
 pub(crate) struct Archive {
-    db: Rows,
+    rows: Rows,
     head_marker: Option<Arc<HeadMarker>>,
     changes: Arc<Changes>,
     newest: RwLock<Option<Arc<Entry>>>,
@@ -174,8 +175,8 @@ impl Archive {
         if format == Some(FORMAT_WITH_CHANGES) {
             remove_changes(&db)?;
         }
-        let db = Rows::open(db, format == Some(FORMAT))?;
-        if db.newest_packed() > head.map(|(number, _)| number.get()) {
+        let rows = Rows::open(db)?;
+        if rows.newest_packed() > head.map(|(number, _)| number.get()) {
             return Err(ArchiveError::damaged(Place::HEAD, "the record has packs of blocks after the newest").into());
         }
         let changes = Changes::open(changes, head.map(|(number, _)| number)).map_err(OpenArchiveError::Changes)?;
@@ -190,7 +191,7 @@ impl Archive {
             ranges: Ranges::default(),
             sealed: Cache::new(ENTRIES),
             index: Index::open(index_db).map_err(ArchiveError::from)?,
-            db,
+            rows,
         };
         archive.discard_after(head.map(|(number, _)| number))?;
         if let Some((number, hash)) = head {
@@ -201,7 +202,7 @@ impl Archive {
             archive.publish(&entry);
             if let (Some(head_marker), Some(false), Some(path)) = (&archive.head_marker, names_block, path) {
                 // The chain had relaxed durability, or the marker is damaged. The blocks may not be flushed.
-                archive.db.flush().map_err(ArchiveError::from)?;
+                archive.rows.db().flush().map_err(ArchiveError::from)?;
                 let unwritten = |source| OpenArchiveError::HeadMarker { path: path.to_owned(), source };
                 head_marker.write(number, &hash).map_err(unwritten)?;
             }
@@ -226,12 +227,12 @@ impl Archive {
 
     /// Returns the label of the chain, a text that the caller has set, or `None` if the chain has no label.
     pub(crate) fn label(&self) -> Result<Option<String>, ArchiveError> {
-        label::read(&self.db)
+        label::read(self.rows.db())
     }
 
     /// Writes the label of the chain and flushes it.
     pub(crate) fn set_label(&self, text: &str) -> Result<(), ArchiveError> {
-        label::write(&self.db, text)
+        label::write(self.rows.db(), text)
     }
 
     /// Returns a view of the blocks up to the newest block.
@@ -246,7 +247,7 @@ impl Archive {
 
     /// Returns the size of the record and of the state diffs on disk in bytes, without the index.
     pub(crate) fn size_on_disk(&self) -> Result<u64, ArchiveError> {
-        Ok(self.db.size_on_disk()?.saturating_add(self.changes.size_on_disk()))
+        Ok(self.rows.db().size_on_disk()?.saturating_add(self.changes.size_on_disk()))
     }
 
     /// Writes a block with its state diff, and flushes all written blocks.
@@ -272,7 +273,7 @@ impl Archive {
         self.changes.append(entry.number(), entry.head.hash, diff).map_err(AppendError::Changes)?;
         // Stays set if the write fails: the engine may have stored the block or not.
         self.broken.store(true, Ordering::Release);
-        self.db.apply(batch).map_err(ArchiveError::from)?;
+        self.rows.db().apply(batch).map_err(ArchiveError::from)?;
         written.push(Written { entry: Arc::new(entry), blocks: 1, index });
         self.broken.store(false, Ordering::Release);
         Ok(())
@@ -284,7 +285,7 @@ impl Archive {
         let mut written = self.begin()?;
         let Some(newest) = written.last().map(|written| Arc::clone(&written.entry)) else { return Ok(()) };
         self.broken.store(true, Ordering::Release);
-        self.db.flush().map_err(ArchiveError::from)?;
+        self.rows.db().flush().map_err(ArchiveError::from)?;
         // The check runs again after the flush: the node must not acknowledge a block in a file that was replaced
         // before the flush.
         self.require_in_place()?;
@@ -306,22 +307,39 @@ impl Archive {
 
     /// Adds the row that names the newest block to a batch.
     fn write_head(&self, head: &Head, batch: &mut Batch) {
-        write_head(head.number, &head.hash, format_of(head, self.db.is_packed()), batch);
+        write_head(head.number, &head.hash, format_of(head, self.rows.is_packed()), batch);
     }
 
-    /// Moves the rows of up to `most` blocks below `limit` from the database to a pack, if there are enough of them. No
-    /// block below `limit` can be removed. Returns whether the function has made a pack.
-    pub(crate) fn pack(&self, limit: u64, most: u64) -> Result<bool, AppendError> {
-        self.db.pack(limit, most, || {
-            // An earlier version of the program must not open the record from now on. No block is written meanwhile.
-            let written = self.begin()?;
-            let newest = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
-            let mut batch = Batch::default();
-            if let Some(entry) = newest {
-                self.write_head(&entry.head, &mut batch);
-            }
-            Ok(self.db.apply(batch).map_err(ArchiveError::from)?)
-        })
+    /// Moves the rows of up to `count` blocks below `limit` from the database to a pack, if there are enough of them.
+    /// Returns whether the function has made a pack. The caller removes no block below `limit`.
+    pub(crate) fn pack(&self, limit: u64, count: u64) -> Result<bool, AppendError> {
+        let Some(new) = self.rows.next_pack(limit, count)? else { return Ok(false) };
+        // The pack first: the database must not name a pack that a power failure can lose.
+        self.rows.write(&new)?;
+        let written = self.begin()?;
+        let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
+        let mut batch = Batch::default();
+        new.write_row(&mut batch);
+        if let Some(last) = last {
+            write_head(last.number(), &last.head.hash, FORMAT, &mut batch);
+        }
+        // Stays set if the write fails: the engine may have stored the row of the pack or not.
+        self.broken.store(true, Ordering::Release);
+        self.rows.db().apply(batch).and_then(|()| self.rows.db().flush()).map_err(ArchiveError::from)?;
+        self.broken.store(false, Ordering::Release);
+        drop(written);
+        self.rows.publish(&new)?;
+        Ok(true)
+    }
+
+    /// Returns the description of the failure that has ended packing since the record was opened, if there is one.
+    pub(crate) fn pack_failure(&self) -> Option<&str> {
+        self.rows.failure()
+    }
+
+    /// Ends packing until the record is opened again.
+    pub(crate) fn end_packing(&self, failure: String) {
+        self.rows.end_packing(failure);
     }
 
     /// Returns whether a write or flush has failed, or the record was shut. Such a record rejects appends.
@@ -331,7 +349,7 @@ impl Archive {
 
     /// Returns an error if the database file was moved or removed, so that the next opening would not find it.
     pub(crate) fn require_in_place(&self) -> Result<(), ArchiveError> {
-        Ok(self.db.require_in_place()?)
+        Ok(self.rows.db().require_in_place()?)
     }
 
     /// Rejects all later appends.
@@ -384,7 +402,7 @@ impl Archive {
     /// Flushes the files of state diffs, before the state contains their blocks. Returns when all stored diffs are
     /// durable. With relaxed durability, the end of the process keeps these blocks.
     pub(crate) fn sync_diffs(&self) -> Result<(), ArchiveError> {
-        self.db.write_out()?;
+        self.rows.db().write_out()?;
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 
@@ -445,7 +463,7 @@ impl Archive {
 
     /// Reads an entry from the database and not from the cache, so that a check finds damage on disk.
     fn read_entry(&self, number: BlockNumber) -> Result<Entry, ArchiveError> {
-        Entry::decode(&Section::new(Kind::Entry, number.get()).read_framed(&self.db)?, number)
+        Entry::decode(&Section::new(Kind::Entry, number.get()).read_framed(&self.rows)?, number)
     }
 
     /// Removes the rows of the block after the head. This block was never acknowledged. Returns an error if rows of
@@ -457,7 +475,7 @@ impl Archive {
         let newest = head.map(BlockNumber::get);
         for (kind, newest) in [(Kind::Entry, newest), (Kind::DsBlock, newest_ds)] {
             let next = newest.map_or(0, |newest| newest.saturating_add(1));
-            for value in self.db.scan(Section::keys_from(kind, next)) {
+            for value in self.rows.db().scan(Section::keys_from(kind, next)) {
                 let (key, _) = value?;
                 if head.is_none() || Section::number_of(&key) != Some(next) {
                     return Err(ArchiveError::damaged(Place::HEAD, "the record has rows of blocks after the newest"));
@@ -466,15 +484,15 @@ impl Archive {
             }
         }
         if !batch.is_empty() {
-            deployments::discard_after(&self.db, head, &mut batch)?;
+            deployments::discard_after(self.rows.db(), head, &mut batch)?;
         }
-        Ok(self.db.apply(batch)?)
+        Ok(self.rows.db().apply(batch)?)
     }
 
     /// Adds the table of deployments by sender to a record of a format up to 2.
     fn add_senders(&self, head: Option<Newest>) -> Result<(), ArchiveError> {
         let mut batch = Batch::default();
-        deployments::write_senders(&self.db, &mut batch, |Position { block, position }| {
+        deployments::write_senders(self.rows.db(), &mut batch, |Position { block, position }| {
             let entry = self.entry(BlockNumber::new(block))?;
             let found = self.transactions(&entry, position..position.saturating_add(1))?;
             Ok(found.into_iter().next().map(|(transaction, _)| transaction))
@@ -482,7 +500,7 @@ impl Archive {
         if let Some((number, hash)) = head {
             write_head(number, &hash, FORMAT_WITHOUT_REPEATS, &mut batch);
         }
-        Ok(self.db.apply(batch)?)
+        Ok(self.rows.db().apply(batch)?)
     }
 
     /// Adds the blocks that are missing in the index. First clears the index if its newest block is not in the record.

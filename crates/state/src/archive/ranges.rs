@@ -146,7 +146,7 @@ impl Archive {
             self.changes.append(number, hash, diff).map_err(AppendError::Changes)?;
         }
         self.broken.store(true, Ordering::Release);
-        self.db.apply(batch).map_err(ArchiveError::from)?;
+        self.rows.db().apply(batch).map_err(ArchiveError::from)?;
         let blocks = stored.range.blocks();
         self.ranges.any.store(true, Ordering::Release);
         self.ranges.keep(stored);
@@ -163,7 +163,7 @@ impl Archive {
         if let Some(range) = self.ranges.find(number) {
             return Ok(Some(range));
         }
-        let Some(first) = Section::newest_up_to(Kind::Run, number.get(), &self.db)? else { return Ok(None) };
+        let Some(first) = Section::newest_up_to(Kind::Run, number.get(), self.rows.db())? else { return Ok(None) };
         Ok(Some(self.range_from(first)?).filter(|range| range.range.covers(number)))
     }
 
@@ -250,7 +250,7 @@ impl Archive {
     }
 
     fn read_range(&self, section: Section) -> Result<StoredRange, ArchiveError> {
-        let bytes = section.read_framed(&self.db)?;
+        let bytes = section.read_framed(&self.rows)?;
         let range = StoredRange::decode(&bytes).map_err(ArchiveError::malformed(section.place()))?;
         if Section::new(Kind::Run, range.range.first().get()) == section {
             Ok(range)
@@ -310,7 +310,7 @@ impl Archive {
     /// block. Returns `None` if no range contains the DS block.
     fn ds_block_in_range(&self, number: DsBlockNumber) -> Result<Option<InRange>, ArchiveError> {
         let end = ds_key(DsBlockNumber::new(number.get().saturating_add(1)));
-        let Some(found) = self.db.scan(vec![BY_DS_BLOCK]..end.to_vec()).next_back() else { return Ok(None) };
+        let Some(found) = self.rows.db().scan(vec![BY_DS_BLOCK]..end.to_vec()).next_back() else { return Ok(None) };
         let (key, value) = found?;
         let Some(range) = self.range_at(read_place(&key, &value)?)? else {
             return Err(ArchiveError::damaged(Place::KEYS, "the empty block range of a DS block is missing"));
@@ -335,9 +335,9 @@ impl Archive {
     /// Determines whether the record has ranges. Adds the removal of a range after the head to `batch`. Such a range
     /// was never acknowledged.
     pub(super) fn list_ranges_after(&self, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
-        self.ranges.any.store(Section::newest_up_to(Kind::Run, u64::MAX, &self.db)?.is_some(), Ordering::Release);
+        self.ranges.any.store(Section::newest_up_to(Kind::Run, u64::MAX, self.rows.db())?.is_some(), Ordering::Release);
         let next = head.map_or(0, |head| head.get().saturating_add(1));
-        for value in self.db.scan(Section::keys_from(Kind::Run, next)) {
+        for value in self.rows.db().scan(Section::keys_from(Kind::Run, next)) {
             let (key, _) = value?;
             if head.is_none() || Section::number_of(&key) != Some(next) {
                 return Err(ArchiveError::damaged(Place::HEAD, "the record has rows of blocks after the newest"));
@@ -349,7 +349,7 @@ impl Archive {
 
     /// Adds the removal of the pointers from DS blocks to ranges that begin at block `next` or later to `batch`.
     pub(super) fn list_ds_blocks_after(&self, next: u64, batch: &mut Batch) -> Result<(), ArchiveError> {
-        let pointers = self.db.scan(vec![BY_DS_BLOCK]..vec![BY_DS_BLOCK.wrapping_add(1)]);
+        let pointers = self.rows.db().scan(vec![BY_DS_BLOCK]..vec![BY_DS_BLOCK.wrapping_add(1)]);
         for pointer in pointers.rev() {
             let (key, value) = pointer?;
             if read_place(&key, &value)?.get() < next {
@@ -390,7 +390,7 @@ impl Archive {
         *values = values.saturating_add(u64::from(framed_parts(stored.encode().len())));
         if let Some(ds_block) = range.first_ds_block() {
             let key = ds_key(ds_block);
-            let place = self.db.get(&key)?.map(|value| read_place(&key, &value)).transpose()?;
+            let place = self.rows.db().get(&key)?.map(|value| read_place(&key, &value)).transpose()?;
             if place != Some(range.first()) {
                 return Err(damaged("the row of its DS blocks is wrong"));
             }

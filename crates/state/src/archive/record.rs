@@ -59,8 +59,8 @@ pub(super) struct Prepared {
     pub(super) index: Vec<hash_index::Entry>,
 }
 
-/// Converts a block to its values in the record, without the row that names the newest block. The block follows `newest`, and its state diff has `diff_len` bytes.
-/// Does not verify what [`check_hashes`] verifies.
+/// Converts a block to its values in the record, without the row that names the newest block. The block follows
+/// `newest`, and its state diff has `diff_len` bytes. Does not verify what [`check_hashes`] verifies.
 pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Entry>) -> Result<Prepared, AppendError> {
     let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number } = record;
     let head = next_head(record, newest)?;

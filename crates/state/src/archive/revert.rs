@@ -52,14 +52,14 @@ impl Archive {
         let entry = self.entry(number)?;
         let range = self.range_at(number)?;
         // The blocks of packs stay: the newest checkpoint has their states, and it is before each savepoint.
-        let is_packed = self.db.newest_packed().is_some_and(|newest| number.get() < newest);
+        let is_packed = self.rows.newest_packed().is_some_and(|newest| number.get() < newest);
         if is_packed || entry.head.hash != *hash || range.is_some_and(|range| range.range.last() != number) {
             return Ok(None);
         }
         let mut batch = Batch::default();
         let (next, next_ds) = (number.get().saturating_add(1), entry.head.ds_number.get().saturating_add(1));
         for (kind, next) in [(Kind::Entry, next), (Kind::DsBlock, next_ds), (Kind::Run, next)] {
-            for value in self.db.scan(Section::keys_from(kind, next)) {
+            for value in self.rows.db().scan(Section::keys_from(kind, next)) {
                 batch.remove(&*value?.0);
             }
         }
@@ -94,9 +94,9 @@ impl Archive {
         if let Some(head_marker) = &self.head_marker {
             head_marker.go_back(entry.number(), &entry.head.hash).map_err(AppendError::HeadMarker)?;
         }
-        let db = self.db.renewed();
+        let db = self.rows.db().renewed();
         // Before the removal: readers of the old handle must get an error, and not the absence of a removed block.
-        self.db.retire();
+        self.rows.db().retire();
         db.apply(batch).and_then(|()| db.flush()).map_err(ArchiveError::from)?;
         drop(written);
         Ok(Removed(entry))
@@ -111,7 +111,7 @@ impl Archive {
         let Some(index) = self.index.back_at(extent, index_db) else { return Ok(None) };
         self.changes.go_back(number).map_err(ArchiveError::Changes)?;
         let archive = Self {
-            db: self.db.with(db),
+            rows: self.rows.with(db),
             head_marker: self.head_marker.clone(),
             changes: Arc::clone(&self.changes),
             newest: RwLock::new(None),

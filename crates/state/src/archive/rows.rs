@@ -61,7 +61,14 @@ impl ArchiveView {
         // The table of the packed rows is the first table.
         let (hold, packed) = self.packed_rows();
         let others = self.scan_record(self.keys_after_packs(AFTER_LABEL)).map(|row| Ok(row?));
-        packed.chain(others).filter_map(move |row| {
+        let mut has_failed = false;
+        // A caller that continues after an error must not get the rows after it.
+        let until_error = packed.chain(others).take_while(move |row| {
+            let is_after_error = has_failed;
+            has_failed = row.is_err();
+            !is_after_error
+        });
+        until_error.filter_map(move |row| {
             let _hold = &hold;
             let of_blocks = |row: RecordRow| Ok(is_of_blocks(&row, head.as_ref())?.then_some(row));
             row.map(|(key, value)| RecordRow { key, value }).and_then(of_blocks).transpose()

@@ -11,7 +11,10 @@
 
 use std::{fmt, ops::Range};
 
-use super::{error::ArchiveError, packs::Rows};
+use super::{
+    error::ArchiveError,
+    packs::{RowReader, Rows},
+};
 use crate::{
     codec::{SEAL_LEN, seal, unseal},
     db::{Batch, Db, MAX_VALUE},
@@ -52,6 +55,12 @@ impl Kind {
         self.code().0
     }
 
+    /// Returns the first kind of section in the table of a key, or `None` if the table has no sections.
+    pub(super) fn of_key(key: &[u8]) -> Option<Self> {
+        let table = *key.first()?;
+        [Self::Entry, Self::DsBlock, Self::Run].into_iter().find(|kind| kind.code().0 == table)
+    }
+
     /// Returns the table and the section byte of a key.
     const fn code(self) -> (u8, u8) {
         match self {
@@ -62,14 +71,6 @@ impl Kind {
             Self::DsBlock => (0x11, 0),
             Self::Run => (0x15, 0),
         }
-    }
-}
-
-impl Kind {
-    /// Returns the first kind of section in the table of a key, or `None` if the table has no sections.
-    pub(super) fn of_key(key: &[u8]) -> Option<Self> {
-        let table = *key.first()?;
-        [Self::Entry, Self::DsBlock, Self::Run].into_iter().find(|kind| kind.code().0 == table)
     }
 }
 
@@ -98,15 +99,15 @@ impl Place {
     pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
     /// The label of the chain, a text that the caller chooses.
     pub(super) const LABEL: Self = Self(PlaceKind::Label);
-    /// Returns the place of the pack whose first block has this number.
-    pub(super) const fn pack(first: u64) -> Self {
-        Self(PlaceKind::Pack(first))
-    }
-
     /// The hash index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);
     /// The history index.
     pub(crate) const HISTORY_INDEX: Self = Self(PlaceKind::HistoryIndex);
+
+    /// Returns the place of the pack whose first block has this number.
+    pub(super) const fn pack(first: u64) -> Self {
+        Self(PlaceKind::Pack(first))
+    }
 }
 
 impl fmt::Display for Place {
@@ -182,15 +183,16 @@ impl Section {
     }
 
     /// Reads `range` of a section of `len` bytes.
-    pub(super) fn read(self, db: &Rows, len: usize, range: Range<usize>) -> Result<Vec<u8>, ArchiveError> {
+    pub(super) fn read(self, rows: &Rows, len: usize, range: Range<usize>) -> Result<Vec<u8>, ArchiveError> {
         // Reserves at most one part: `len` comes from the record and can be wrong.
         let mut bytes = Vec::with_capacity(range.len().min(PART));
         let (first, last) = (range.start.checked_div(PART).unwrap_or(0), range.end.div_ceil(PART));
+        let mut reader = rows.reader();
         for part in first..last {
             let start = part.saturating_mul(PART);
             let expected = len.saturating_sub(start).min(PART);
             let part = u32::try_from(part).unwrap_or(u32::MAX);
-            let value = self.read_part(db, part, Some(expected))?;
+            let value = self.find_part(&mut reader, part, Some(expected))?.ok_or_else(|| self.missing_part(part))?;
             let within = range.start.saturating_sub(start)..range.end.saturating_sub(start).min(expected);
             bytes.extend_from_slice(value.get(within).unwrap_or_default());
         }
@@ -198,13 +200,13 @@ impl Section {
     }
 
     /// Reads a section that [`Section::write_framed`] has written. A missing section is damage.
-    pub(super) fn read_framed(self, db: &Rows) -> Result<Vec<u8>, ArchiveError> {
-        self.find_framed(db)?.ok_or_else(|| self.missing())
+    pub(super) fn read_framed(self, rows: &Rows) -> Result<Vec<u8>, ArchiveError> {
+        self.find_framed(rows)?.ok_or_else(|| self.missing())
     }
 
     /// Reads a section like [`Section::read_framed`]. Returns `None` if its first part is missing.
-    pub(super) fn find_framed(self, db: &Rows) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let Some(mut bytes) = self.find_part(db, 0, None)? else { return Ok(None) };
+    pub(super) fn find_framed(self, rows: &Rows) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let Some(mut bytes) = self.find_part(&mut rows.reader(), 0, None)? else { return Ok(None) };
         let malformed = || ArchiveError::damaged(self.place(), "length is wrong");
         let len = u32::from_be_bytes(*bytes.first_chunk::<FRAME>().ok_or_else(malformed)?);
         let len = usize::try_from(len).ok().and_then(|len| len.checked_add(FRAME)).ok_or_else(malformed)?;
@@ -212,7 +214,7 @@ impl Section {
             return Err(malformed());
         }
         if len > PART {
-            bytes.extend(self.read(db, len, PART..len)?);
+            bytes.extend(self.read(rows, len, PART..len)?);
         }
         bytes.drain(..FRAME);
         Ok(Some(bytes))
@@ -227,14 +229,15 @@ impl Section {
         ArchiveError::damaged(self.part_place(part), "missing")
     }
 
-    fn read_part(self, db: &Rows, part: u32, len: Option<usize>) -> Result<Vec<u8>, ArchiveError> {
-        self.find_part(db, part, len)?.ok_or_else(|| self.missing_part(part))
-    }
-
-    fn find_part(self, db: &Rows, part: u32, len: Option<usize>) -> Result<Option<Vec<u8>>, ArchiveError> {
+    fn find_part(
+        self,
+        reader: &mut RowReader<'_>,
+        part: u32,
+        len: Option<usize>,
+    ) -> Result<Option<Vec<u8>>, ArchiveError> {
         let key = self.key(part);
         let damaged = |reason: &str| ArchiveError::damaged(self.part_place(part), reason);
-        let Some(value) = db.get(&key)? else { return Ok(None) };
+        let Some(value) = reader.get(&key)? else { return Ok(None) };
         let payload = unseal(&key, &value).ok_or_else(|| damaged("checksum is wrong"))?;
         if len.is_some_and(|len| len != payload.len()) {
             return Err(damaged("length is wrong"));

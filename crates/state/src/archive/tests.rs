@@ -442,9 +442,9 @@ fn payments_are_stored_compactly() {
     let disks = Disks::default();
     let archive = disks.open().unwrap();
     archive.append(&model.blocks[0], &[]).unwrap();
-    let before = archive.db.size_on_disk().unwrap();
+    let before = archive.rows.db().size_on_disk().unwrap();
     archive.append(&model.blocks[1], &[]).unwrap();
-    let bytes = archive.db.size_on_disk().unwrap() - before;
+    let bytes = archive.rows.db().size_on_disk().unwrap() - before;
     println!("{bytes} bytes for 8,000 payments");
     assert!(bytes < 8000 * 134, "{bytes} bytes");
 }
@@ -494,7 +494,7 @@ fn changes_of_state_do_not_pile_up() {
         let (bytes, files) = (disks.changes.lengths().iter().sum::<usize>(), disks.changes.lengths().len());
         assert!(bytes < 11 << 20 && files <= 4, "{bytes} bytes in {files} files");
     }
-    assert!(archive.db.size_on_disk().unwrap() < 60 << 12);
+    assert!(archive.rows.db().size_on_disk().unwrap() < 60 << 12);
 }
 
 /// After any loss or damage of the files, each diff is unchanged or not stored. A diff that is not stored can be stored
@@ -769,7 +769,7 @@ fn blocks_beyond_the_next_are_damage() {
     let (disks, model) = (Disks::default(), Model::with(&[1, 2, 3, 4]));
     let archive = disks.open().unwrap();
     append_from(&archive, &Model::with(&[1, 2]), 0);
-    let head = archive.db.get(&HEAD).unwrap().unwrap().to_vec();
+    let head = archive.rows.db().get(&HEAD).unwrap().unwrap().to_vec();
     append_from(&archive, &model, 2);
     disks.chain.damage(&HEAD, |_| Some(head));
     let error = disks.open().unwrap_err();
@@ -1032,7 +1032,7 @@ fn deployments_are_found_by_their_sender() {
         4,
         "the changes of state are kept"
     );
-    archive.db.flush().unwrap();
+    archive.rows.db().flush().unwrap();
 
     disks.chain.damage(&rows[0], |value| value.map(|value| value[1..].to_vec()));
     let archive = disks.open().unwrap();
@@ -1306,7 +1306,7 @@ fn damage_of_a_range_is_found() {
 fn pack_below(archive: &Archive, limit: u64, blocks: u64) -> usize {
     let packs = std::iter::repeat_with(|| archive.pack(limit, blocks).unwrap()).take_while(|packed| *packed).count();
     // The removal of the rows reaches the disk with the next flush.
-    archive.db.flush().unwrap();
+    archive.rows.db().flush().unwrap();
     packs
 }
 
@@ -1337,7 +1337,7 @@ fn only_enough_durable_blocks_are_packed() {
     let archive = disks.open().unwrap();
     append_from(&archive, &model, 0);
     assert_eq!(pack_below(&archive, 3, 4), 0);
-    let hold = archive.db.hold();
+    let hold = archive.rows.hold();
     assert_eq!(pack_below(&archive, 13, 4), 0);
     drop(hold);
     assert_eq!(pack_below(&archive, 13, 4), 3);
@@ -1346,25 +1346,27 @@ fn only_enough_durable_blocks_are_packed() {
     assert_eq!(pack_below(&volatile, 13, 4), 0);
 }
 
+/// Appends an empty block range and an empty block after it. Returns the range and the block.
+fn append_range_and_block(archive: &Archive, model: &mut Model) -> (EmptyBlockRange, BlockRecord) {
+    let range = range_after(model);
+    archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
+    archive.flush().unwrap();
+    model.grow(0);
+    let mut record = model.blocks.pop().unwrap();
+    (record.ds_block, record.edits, record.repeats_number) = (None, StateDiff::default(), false);
+    let header = &mut record.tx_block.header;
+    (header.number, header.prev_hash) = (range.last().next().unwrap(), range.last_hash());
+    archive.append(&record, &[]).unwrap();
+    (range, record)
+}
+
 #[test]
 fn packs_leave_out_empty_block_ranges() {
     let (mut model, disks) = (Model::with(&COUNTS), Disks::default());
     let archive = disks.open().unwrap();
     append_from(&archive, &model, 0);
-    let range = range_after(&model);
-    archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
-    archive.flush().unwrap();
-    let after = range.last().next().unwrap();
-    let mut record = {
-        model.grow(2);
-        model.blocks.pop().unwrap()
-    };
-    (record.ds_block, record.repeats_number) = (None, false);
-    let header = &mut record.tx_block.header;
-    (header.number, header.prev_hash) = (after, range.last_hash());
-    let number = BlockNumber::new(after.get() - archive.head().unwrap().totals.repeats);
-    record.transactions.iter_mut().for_each(|(_, receipt)| *receipt = Receipt::payment(Gas::new(50), number));
-    archive.append(&record, &[]).unwrap();
+    let (range, record) = append_range_and_block(&archive, &mut model);
+    let after = record.tx_block.header.number;
     let (good, rows) =
         (headers(&archive, &range).into_iter().map(Result::unwrap).collect::<Vec<_>>(), exported(&archive));
     assert_eq!(pack_below(&archive, after.get() + 1, 14), 1);
@@ -1375,80 +1377,254 @@ fn packs_leave_out_empty_block_ranges() {
         assert_eq!(archive.view().record(after).unwrap().as_ref(), Some(&record));
         assert_eq!(exported(archive), rows);
     }
-    disks.chain.damage_pages(|pages| pages[3] ^= 1);
-    let read = disks.open().and_then(|archive| Ok(archive.read_entry(block(0))?));
-    assert!(matches!(read, Err(OpenArchiveError::Archive(error)) if error.is_damage()));
 }
 
-/// After a crash at any point of a pack, the record has all blocks, and another pack succeeds.
+#[test]
+fn pack_ends_with_the_block_that_fills_it() {
+    let (disks, mut model) = (Disks::default(), Model::with(&[1, 2]));
+    let (number, message) = (model.logical_number(), "x".repeat(90_000));
+    let large = |seed| {
+        let receipt = Receipt { exceptions: vec![Exception { line: 7, message: message.clone() }], ..failure(number) };
+        (payment(&[seed]), receipt)
+    };
+    model.push(vec![large(1), large(2)], Vec::new());
+    model.grow(1);
+    model.grow(1);
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    assert!(archive.pack(5, 5).unwrap());
+    assert_eq!(archive.rows.newest_packed(), Some(2));
+    assert!(!archive.pack(5, 5).unwrap());
+    for archive in [archive, disks.open().unwrap()] {
+        check_view(&archive.view(), &model, 5, true);
+        // A reader decodes the lengths of the block once for all values of the transactions.
+        let (entry, before) = (archive.entry(block(2)).unwrap(), disks.chain.reads());
+        archive.transactions(&entry, 0..u32::MAX).unwrap();
+        let values = u64::from(section::parts(entry.transactions_len()));
+        assert!(values > 20 && disks.chain.reads() <= before + values + 2);
+    }
+}
+
+/// After a crash at any point of a pack, the record has all flushed blocks, and another pack succeeds. The second pack
+/// begins while a block is not flushed.
 #[test]
 fn interrupted_pack_loses_nothing() {
-    let (shorter, model) = (Model::with(&COUNTS[..12]), Model::with(&COUNTS));
-    for (operations, kept) in (0..40).flat_map(|operations| [0, 1, 2, usize::MAX].map(|kept| (operations, kept))) {
+    let model = Model::with(&COUNTS);
+    let cases = (0..40).flat_map(|operations| [0, 1, 2, usize::MAX].map(|kept| (operations, kept)));
+    for ((operations, kept), packs) in cases.flat_map(|case| [(case, 0), (case, 1)]) {
         let disks = Disks::default();
         let archive = disks.open().unwrap();
-        append_from(&archive, &shorter, 0);
+        append_from(&archive, &Model::with(&COUNTS[..12]), 0);
         let rows = exported(&archive);
+        for _ in 0..packs {
+            assert!(archive.pack(10, 4).unwrap());
+            archive.rows.db().flush().unwrap();
+        }
+        archive.write(&model.blocks[12], &model.diffs[12]).unwrap();
         disks.chain.fail_after(operations);
         let packed = archive.pack(10, 4);
-        check_view(&archive.view(), &shorter, 12, true);
+        check_view(&archive.view(), &model, 12, true);
         drop(archive);
         disks.chain.crash(kept);
         let archive = disks.open().unwrap();
-        check_view(&archive.view(), &shorter, 12, true);
-        assert_eq!(exported(&archive), rows, "{operations} operations, {kept} kept, {packed:?}");
+        let blocks = archive.head().unwrap().number.get() as usize + 1;
+        assert!(blocks == 12 || blocks == 13);
+        check_view(&archive.view(), &model, blocks, true);
+        let exported = exported(&archive);
+        let of_earlier = exported.iter().filter(|row| rows.contains(row)).count();
+        assert_eq!(of_earlier, rows.len(), "{operations} operations, {kept} kept, {packs} packs, {packed:?}");
+        assert!(blocks == 13 || exported == rows);
         if operations % 2 == 0 {
             archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
         }
-        append_from(&archive, &model, 12);
-        assert!(pack_below(&archive, 13, 4) >= 2);
+        append_from(&archive, &model, blocks);
+        assert!(pack_below(&archive, 13, 4) + packs >= 2);
         check_view(&archive.view(), &model, 13, true);
         archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
     }
 }
 
+/// After a failed write of a pack, the record either accepts blocks, or rejects blocks until it is opened again.
 #[test]
-fn damage_of_a_pack_is_found() {
-    let (disks, model) = (Disks::default(), Model::with(&[1, 2, 0, 45, 1]));
-    let archive = disks.open().unwrap();
-    append_from(&archive, &model, 0);
-    assert_eq!(pack_below(&archive, 4, 2), 2);
-    drop(archive);
-    let finds = |what: &dyn std::fmt::Debug| match disks.open() {
-        Ok(archive) => {
-            check_view(&archive.view(), &model, 5, false);
-            let error = archive.check(CheckedBlocks::default(), &mut |_, _| {}).expect_err(&format!("{what:?}"));
-            assert!(error.is_damage(), "{error}");
+fn failed_pack_leaves_nothing_undecided() {
+    let (shorter, model) = (Model::with(&COUNTS[..12]), Model::with(&COUNTS));
+    let mut broken = 0;
+    for operations in 0..30 {
+        let disks = Disks::default();
+        let mut archive = disks.open().unwrap();
+        append_from(&archive, &shorter, 0);
+        disks.chain.fail_after(operations);
+        let packed = archive.pack(10, 4);
+        // The disk accepts writes again, in the same process.
+        disks.chain.crash(usize::MAX);
+        check_view(&archive.view(), &shorter, 12, true);
+        if archive.is_broken() {
+            assert!(packed.is_err());
+            broken += 1;
+            archive = disks.open().unwrap();
         }
-        Err(OpenArchiveError::Archive(error)) => assert!(error.is_damage(), "{error}"),
+        append_from(&archive, &model, 12);
+        assert!(pack_below(&archive, 13, 4) >= 2);
+        check_view(&archive.view(), &model, 13, true);
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
+        check_view(&disks.open().unwrap().view(), &model, 13, true);
+    }
+    assert_eq!(broken, 2, "the batch and its flush");
+}
+
+#[test]
+fn readers_read_while_blocks_are_packed() {
+    let model = Model::with(&COUNTS);
+    for count in [1, 3, 13].repeat(4) {
+        let disks = Disks::default();
+        let archive = disks.open().unwrap();
+        append_from(&archive, &model, 0);
+        let (rows, is_packed) = (exported(&archive), AtomicBool::new(false));
+        let read = || {
+            let mut ends = false;
+            while !ends {
+                ends = is_packed.load(Ordering::Acquire);
+                for row in &rows {
+                    assert_eq!(archive.rows.reader().get(row.key()).unwrap().as_deref(), Some(row.value()));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                pack_below(&archive, 13, count);
+                is_packed.store(true, Ordering::Release);
+            });
+            scope.spawn(read);
+            assert_eq!(exported(&archive), rows);
+            read();
+        });
+        assert_eq!(exported(&archive), rows);
+    }
+}
+
+/// Returns whether a check of a record whose pages `change` has damaged finds the damage, if the check begins with block
+/// 0, and if it begins after the last block. Every query and the export return correct data or an error.
+fn finds_damage(
+    disks: &Disks,
+    check_view: impl Fn(&Arc<Archive>),
+    all: CheckedBlocks,
+    rows: &[RecordRow],
+) -> (bool, bool) {
+    let archive = match disks.open() {
+        Ok(archive) => archive,
+        // Opening reads the newest block.
+        Err(OpenArchiveError::Archive(error)) if error.is_damage() => return (true, true),
         Err(other) => panic!("{other}"),
     };
-    let mut pages = Vec::new();
-    disks.chain.damage_pages(|bytes| pages.clone_from(bytes));
-    let positions = (0..pages.len()).filter(|at| *at < 200 || at % 53 == 0 || *at + 50 > pages.len());
-    for at in positions.collect::<Vec<_>>() {
-        disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << (at % 8));
-        finds(&at);
-        disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << (at % 8));
+    check_view(&archive);
+    let exported: Result<Vec<_>, _> = archive.view().rows().collect();
+    assert!(exported.map_or_else(|error| error.is_damage(), |exported| exported == rows));
+    let found = |from| archive.check(from, &mut |_, _| {}).map_or_else(|error| error.is_damage(), |_| false);
+    (found(CheckedBlocks::default()), found(all))
+}
+
+#[test]
+fn damage_of_a_pack_is_found() {
+    for has_range in [false, true] {
+        let (disks, mut model) = (Disks::default(), Model::with(&[1, 2, 0, 9, 1]));
+        let archive = disks.open().unwrap();
+        append_from(&archive, &model, 0);
+        let mut packs = [(2, 2), (4, 2)].as_slice();
+        if has_range {
+            append_range_and_block(&archive, &mut model);
+            packs = &[(2, 2), (u64::MAX, 4)];
+        }
+        let (mut all, rows) = (CheckedBlocks::default(), exported(&archive));
+        for (limit, count) in packs {
+            assert!(archive.pack(*limit, *count).unwrap());
+        }
+        archive.rows.db().flush().unwrap();
+        archive.check(CheckedBlocks::default(), &mut |checked, _| all = *checked).unwrap();
+        archive.store_index().unwrap();
+        let packed = archive.rows.count_packed().unwrap().1;
+        drop(archive);
+        let check = |archive: &Arc<Archive>| {
+            let newest = archive.entry(block(4)).ok();
+            if newest.is_some() {
+                check_view(&ArchiveView::new(Arc::clone(archive), newest), &model, 5, false);
+            }
+        };
+        let find = || finds_damage(&disks, check, all, &rows);
+        assert_eq!(find(), (false, false));
+        let mut pages = Vec::new();
+        disks.chain.damage_pages(|bytes| pages.clone_from(bytes));
+        let blocks = if has_range { 6 } else { 4 };
+        let mut found_later = 0;
+        for at in 0..pages.len() {
+            // All bits of the slots of the first pack, because a wrong slot can name another block.
+            for bit in if at < 16 { 0..8 } else { at % 8..at % 8 + 1 } {
+                disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << bit);
+                let (found, later) = find();
+                assert!(found, "byte {at}, bit {bit}");
+                found_later += u64::from(later && bit == at % 8);
+                disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << bit);
+            }
+        }
+        // A check of later blocks reads slots, counts, checksums and lengths, but not the values.
+        // Opening reads the entry of the newest block, which is in a pack of the second record.
+        let expected = blocks * 16 + packed * 7;
+        assert!(found_later == expected || has_range && found_later > expected, "{found_later} of {expected} bytes");
+        for len in [0, 5, pages.len() - 1] {
+            disks.chain.damage_pages(|bytes| bytes.truncate(len));
+            assert_eq!(find(), (true, true));
+            disks.chain.damage_pages(|bytes| bytes.clone_from(&pages));
+        }
+        // An export with a block twice would have valid checksums.
+        disks.chain.damage_pages(|bytes| bytes.copy_within(..8, 8));
+        assert_eq!(find(), (true, true));
+        assert!(disks.open().unwrap().view().rows().collect::<Result<Vec<_>, _>>().unwrap_err().is_damage());
     }
-    for len in [0, 5, pages.len() - 1] {
-        disks.chain.damage_pages(|bytes| bytes.truncate(len));
-        finds(&len);
-        disks.chain.damage_pages(|bytes| bytes.clone_from(&pages));
-    }
-    for key in disks.chain.keys().into_iter().filter(|key| key[0] == 0x18) {
+}
+
+#[test]
+fn damage_of_the_row_of_a_pack_concerns_its_blocks_only() {
+    let (disks, model) = (Disks::default(), Model::with(&COUNTS));
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    let rows = exported(&archive);
+    assert_eq!(pack_below(&archive, 9, 3), 3);
+    archive.store_index().unwrap();
+    drop(archive);
+    let pack_keys: Vec<_> = disks.chain.keys().into_iter().filter(|key| key[0] == 0x18).collect();
+    for (number, key) in pack_keys.iter().enumerate() {
         let mut original = None;
-        disks.chain.damage(&key, |value| {
+        disks.chain.damage(key, |value| {
             original = value;
             None
         });
-        finds(&key);
-        let changed = original.clone().map(|value| value.iter().map(|byte| byte ^ 4).collect());
-        disks.chain.damage(&key, |_| changed);
-        finds(&key);
-        disks.chain.damage(&key, |_| original);
+        // Without the last row, nothing shows that the pack exists.
+        let removed = (number < 2).then_some(None);
+        let changed = original.clone().map(|value| value.iter().map(|byte| byte ^ 4).collect::<Vec<_>>());
+        for damage in removed.into_iter().chain([changed]) {
+            disks.chain.damage(key, |_| damage);
+            let archive = disks.open().unwrap();
+            check_view(&archive.view(), &model, 13, false);
+            for (at, record) in model.blocks.iter().enumerate() {
+                let read = archive.view().record(block(at));
+                if at / 3 == number {
+                    assert!(read.unwrap_err().is_damage(), "block {at}");
+                } else {
+                    assert_eq!(read.unwrap().as_ref(), Some(record));
+                }
+            }
+            assert!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap_err().is_damage());
+            let export = || archive.view().rows();
+            assert!(export().any(|row| row.is_err()));
+            assert_eq!(export().skip_while(Result::is_ok).count(), 1, "an export ends with an error");
+            let keys = disks.chain.keys();
+            assert!(archive.pack(13, 1).is_err());
+            assert_eq!(disks.chain.keys(), keys);
+        }
+        disks.chain.damage(key, |_| original);
     }
-    disks.open().unwrap().check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
+    let archive = disks.open().unwrap();
+    archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
+    assert_eq!(exported(&archive), rows);
 }
 
 #[test]

@@ -131,18 +131,19 @@ impl ArchiveView {
 
     /// Returns the rows of a range of keys. The rows can belong to blocks after the newest block of the view.
     pub(super) fn scan_record(&self, keys: Range<Vec<u8>>) -> Scan {
-        self.archive.db.scan(keys)
+        self.archive.rows.db().scan(keys)
     }
 
-    /// Returns the rows of all packs in the order of their keys. No row moves to a pack as long as the first value exists.
+    /// Returns the rows of all packs in the order of their keys. As long as the first value exists, no row moves to a
+    /// pack.
     pub(super) fn packed_rows(&self) -> (Hold, impl Iterator<Item = Result<(Value, Value), ArchiveError>> + use<>) {
-        let hold = self.archive.db.hold();
-        (hold, self.archive.db.packed_rows())
+        let hold = self.archive.rows.hold();
+        (hold, self.archive.rows.packed_rows())
     }
 
     /// Returns the keys of the rows of blocks after all packs, and of the tables up to `end`.
     pub(super) fn keys_after_packs(&self, end: u8) -> Range<Vec<u8>> {
-        self.archive.db.keys_after_packs(end)
+        self.archive.rows.keys_after_packs(end)
     }
 
     /// Returns the newest block, or `None` before genesis.
@@ -178,7 +179,7 @@ impl ArchiveView {
 
     /// Returns an error if a revert or a recovery of the store has retired the handles of the view.
     pub(crate) fn require_service(&self) -> Result<(), ArchiveError> {
-        Ok(self.archive.db.require_service()?)
+        Ok(self.archive.rows.db().require_service()?)
     }
 
     fn has(&self, number: BlockNumber) -> bool {
@@ -302,7 +303,7 @@ impl ArchiveView {
 
     /// Returns the transaction that deployed a contract or library, or `None` if the address has no deployment.
     pub(crate) fn deployment(&self, contract: &Address) -> Result<Option<StoredTransaction>, ArchiveError> {
-        let Some(Position { block, position }) = deployments::find(&self.archive.db, contract)? else {
+        let Some(Position { block, position }) = deployments::find(self.archive.rows.db(), contract)? else {
             return Ok(None);
         };
         let block = BlockNumber::new(block);
@@ -318,7 +319,7 @@ impl ArchiveView {
     /// Returns block and position of the deployment of a contract or library, or `None` if the address has no
     /// deployment.
     pub(crate) fn deployment_place(&self, contract: &Address) -> Result<Option<(BlockNumber, u32)>, ArchiveError> {
-        let found = deployments::find(&self.archive.db, contract)?;
+        let found = deployments::find(self.archive.rows.db(), contract)?;
         let place = found.map(|Position { block, position }| (BlockNumber::new(block), position));
         Ok(place.filter(|(block, _)| self.has(*block)))
     }
@@ -331,7 +332,7 @@ impl ArchiveView {
         limit: usize,
     ) -> Result<Vec<(Address, BlockNumber, u32)>, ArchiveError> {
         let Some(head) = self.head() else { return Ok(Vec::new()) };
-        let rows = deployments::list(&self.archive.db, after, head.number, limit)?;
+        let rows = deployments::list(self.archive.rows.db(), after, head.number, limit)?;
         Ok(rows.into_iter().map(|(address, at)| (address, BlockNumber::new(at.block), at.position)).collect())
     }
 
@@ -339,7 +340,7 @@ impl ArchiveView {
     /// rows of this account.
     pub(crate) fn deployed_by(&self, sender: &Address) -> Result<Vec<Address>, ArchiveError> {
         let Some(head) = self.head() else { return Ok(Vec::new()) };
-        deployments::of_sender(&self.archive.db, sender, head.number)
+        deployments::of_sender(self.archive.rows.db(), sender, head.number)
     }
 
     /// Returns the transactions of a Tx block in a range of positions, or `None` if no block has this number yet.
@@ -424,7 +425,7 @@ impl Archive {
             return Ok(entry);
         }
         let section = Section::new(Kind::Entry, number.get());
-        let entry = if let Some(bytes) = section.find_framed(&self.db)? {
+        let entry = if let Some(bytes) = section.find_framed(&self.rows)? {
             Entry::decode(&bytes, number)?
         } else {
             let range = self.range_at(number)?.ok_or_else(|| section.missing())?;
@@ -451,7 +452,7 @@ impl Archive {
             return Ok(Some(block));
         }
         let section = Section::new(Kind::DsBlock, number.get());
-        let Some(bytes) = section.find_framed(&self.db)? else { return Ok(None) };
+        let Some(bytes) = section.find_framed(&self.rows)? else { return Ok(None) };
         let block =
             DsBlock::decode(&bytes).map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?;
         if block.header.number != number {
@@ -475,7 +476,7 @@ impl Archive {
         }
         let section = Section::new(Kind::MicroBlocks, entry.number().get());
         let malformed = ArchiveError::malformed(section.place());
-        let bytes = section.read(&self.db, entry.micro_blocks_len, 0..entry.micro_blocks_len)?;
+        let bytes = section.read(&self.rows, entry.micro_blocks_len, 0..entry.micro_blocks_len)?;
         let mut reader = Reader::new(&bytes);
         let mut rest = hashes;
         let mut blocks = Vec::new();
@@ -503,7 +504,7 @@ impl Archive {
         let groups: Vec<_> = entry.located().filter(wanted).collect();
         let (Some(first), Some(last)) = (groups.first(), groups.last()) else { return Ok(Vec::new()) };
         let (start, end) = (first.bytes.start, last.bytes.end);
-        let bytes = section.read(&self.db, entry.transactions_len(), start..end)?;
+        let bytes = section.read(&self.rows, entry.transactions_len(), start..end)?;
         let mut transactions = Vec::new();
         for group in &groups {
             let within = group.bytes.start.saturating_sub(start)..group.bytes.end.saturating_sub(start);
@@ -536,7 +537,7 @@ impl Archive {
             return Ok(StateDiff::default());
         }
         let section = Section::new(Kind::Edits, entry.number().get());
-        let bytes = section.read(&self.db, entry.edits_len, 0..entry.edits_len)?;
+        let bytes = section.read(&self.rows, entry.edits_len, 0..entry.edits_len)?;
         StateDiff::decode(&bytes).map_err(ArchiveError::malformed(section.place()))
     }
 }
