@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use silica_protocol::BlockNumber;
 
 use crate::{
-    archive::{Archive, ArchiveError},
+    archive::Archive,
     error::StateError,
     savepoints::Savepoints,
     transition::State,
@@ -25,7 +25,7 @@ use crate::{
 const TIDY_BUDGET: u32 = 256;
 
 /// Number of blocks of a pack.
-const PACK: u64 = 1024;
+const PACK: u64 = if cfg!(test) { 2 } else { 1024 };
 
 /// The thread and the result of its last checkpoint.
 #[derive(Debug)]
@@ -46,6 +46,9 @@ struct Job {
 #[derive(Debug, Default)]
 struct Status {
     running: bool,
+    /// Whether the thread waits for a job, or has ended.
+    #[cfg(test)]
+    is_idle: bool,
     failed: Option<Arc<StateError>>,
 }
 
@@ -62,6 +65,8 @@ impl Checkpointer {
             archive: Arc::clone(archive),
             status: Arc::clone(&status),
             savepoints: Arc::clone(savepoints),
+            opened_at: archive.head().map(|head| head.number),
+            is_packing: false,
         };
         let thread =
             thread::Builder::new().name("silica-checkpoint".to_owned()).spawn(move || worker.run(&received))?;
@@ -97,7 +102,18 @@ impl Checkpointer {
             && jobs.send(Job { block, top: state.top.clone() }).is_ok()
         {
             status.running = true;
+            #[cfg(test)]
+            {
+                status.is_idle = false;
+            }
         }
+    }
+
+    /// Waits until the thread has nothing to do.
+    #[cfg(test)]
+    pub(crate) fn wait_until_idle(&self) {
+        let (status, changed) = &*self.status;
+        changed.wait_while(&mut lock(status), |status| !status.is_idle);
     }
 
     /// Returns the error of a failed checkpoint, or `None` if no checkpoint has failed. After a failed checkpoint, the
@@ -143,14 +159,20 @@ struct Worker {
     archive: Arc<Archive>,
     status: Arc<(Mutex<Status>, Condvar)>,
     savepoints: Arc<Savepoints>,
+    /// The newest block when the thread has started.
+    opened_at: Option<BlockNumber>,
+    /// Whether the thread packs blocks: a checkpoint has a block after `opened_at`. A check, a dump and a replay of blocks
+    /// therefore change no rows of the record.
+    is_packing: bool,
 }
 
 impl Worker {
-    fn run(&self, jobs: &Receiver<Job>) {
+    fn run(mut self, jobs: &Receiver<Job>) {
         while let Some(job) = self.next(jobs) {
             let is_held = || self.savepoints.are_heeded();
             let result = catch_unwind(AssertUnwindSafe(|| write(&self.pages, &self.archive, &job, is_held)));
             let result = result.unwrap_or(Err(StateError::CheckpointPanicked));
+            self.is_packing |= result.is_ok() && Some(job.block) > self.opened_at;
             drop(job);
             let (status, changed) = &*self.status;
             let mut status = lock(status);
@@ -160,13 +182,14 @@ impl Worker {
             drop(status);
             changed.notify_all();
             if failed {
-                return;
+                break;
             }
         }
+        self.note_idle();
     }
 
-    /// Returns the next job, or `None` if no more jobs can arrive. Merges segments of the hash index, and packs blocks
-    /// that the newest checkpoint has, until a job arrives, no work remains, or the work fails. Then waits for the job.
+    /// Returns the next job, or `None` if no more jobs can arrive. Merges segments of the hash index and packs blocks
+    /// until a job arrives, no work remains, or the work fails. Then waits for the job.
     fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
         loop {
             match jobs.try_recv() {
@@ -176,21 +199,43 @@ impl Worker {
             }
             // An error is ignored: each query that reads the damaged index returns the error, and this thread rebuilds
             // the index.
-            let tidy = catch_unwind(AssertUnwindSafe(|| self.tidy()));
-            if !matches!(tidy, Ok(Ok(true))) {
+            let tidy = catch_unwind(AssertUnwindSafe(|| self.archive.tidy_index(TIDY_BUDGET)));
+            // In this order: each part of the work is done also if the other part has none.
+            let has_packed = self.pack();
+            if !has_packed && !matches!(tidy, Ok(Ok(true))) {
+                self.note_idle();
                 return jobs.recv().ok();
             }
         }
     }
-}
 
-impl Worker {
-    /// Does a part of the work between checkpoints. Returns whether work remains.
-    fn tidy(&self) -> Result<bool, ArchiveError> {
-        // A savepoint is never before the newest checkpoint, so no revert removes a block of a pack.
-        // An error is ignored: the rows stay where they are, and the thread tries again after the next checkpoint.
-        let packed = self.archive.pack(self.pages.durable(), PACK).unwrap_or(false);
-        Ok(self.archive.tidy_index(TIDY_BUDGET)? || packed)
+    /// Makes a pack if there are enough blocks for it. Returns whether the function has made a pack. After a failure, the
+    /// rows stay where they are, and packing ends until the next opening.
+    fn pack(&self) -> bool {
+        if !self.is_packing {
+            return false;
+        }
+        // No savepoint is before the newest checkpoint, and a recovery of the newest acknowledged block can remove blocks
+        // of this checkpoint. So only blocks of the previous checkpoint are never removed.
+        let limit = self.pages.manifest().previous.map_or(0, |previous| previous.version());
+        let packed = catch_unwind(AssertUnwindSafe(|| self.archive.pack(limit, PACK)));
+        let failure = match packed {
+            Ok(Ok(has_packed)) => return has_packed,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the thread has panicked".to_owned(),
+        };
+        self.archive.end_packing(failure);
+        false
+    }
+
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "only tests wait for the thread"))]
+    fn note_idle(&self) {
+        #[cfg(test)]
+        {
+            let (status, changed) = &*self.status;
+            lock(status).is_idle = true;
+            changed.notify_all();
+        }
     }
 }
 

@@ -100,6 +100,12 @@ impl Snapshot {
         self.core.index.as_ref()?.failure()
     }
 
+    /// Returns the description of the failure that has ended the packing of older blocks since the store was opened, if
+    /// there is one. The store works without further packs.
+    pub fn pack_failure(&self) -> Option<&str> {
+        self.core.archive.pack_failure()
+    }
+
     /// Returns the hash of a block of the record, also if the block is after the newest block of the snapshot.
     pub(crate) fn stored_hash(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         self.core.archive.hash_of(number)

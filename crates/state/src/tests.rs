@@ -434,12 +434,33 @@ impl Fixture {
         for number in [blocks, blocks + random.below(100)] {
             assert!(matches!(snapshot.at(BlockNumber::new(number)), Err(HistoryError::Future { .. })));
         }
+        self.check_record(&snapshot);
         if let Some(gone) = oldest.checked_sub(1 + random.below(oldest.max(1))) {
             match snapshot.at(BlockNumber::new(gone)) {
                 Err(HistoryError::Expired { earliest }) => assert_eq!(earliest.get(), oldest),
                 other => panic!("block {gone} of {blocks}: {other:?}"),
             }
         }
+    }
+
+    /// Checks that the record has all blocks up to the head, and that an export has their rows in order.
+    fn check_record(&self, snapshot: &crate::Snapshot) {
+        let mut before = BlockHash::ZERO;
+        for number in 0..self.blocks() {
+            let block = snapshot.record(BlockNumber::new(number)).unwrap().unwrap();
+            assert_eq!((block.tx_block.header.number.get(), block.tx_block.header.prev_hash), (number, before));
+            before = block.tx_block.header.hash();
+        }
+        assert_eq!(snapshot.head().map_or(BlockHash::ZERO, |head| head.hash), before);
+        let rows: Vec<_> = snapshot.record_rows().map(Result::unwrap).collect();
+        assert!(rows.is_sorted_by(|row, next| row.key() < next.key()));
+        let blocks: BTreeSet<_> = rows.iter().filter(|row| row.key()[0] == 0x10).map(|row| &row.key()[..9]).collect();
+        assert_eq!(blocks.len() as u64, self.blocks());
+    }
+
+    /// Returns the number of packs.
+    fn packs(&self) -> usize {
+        self.record.keys().iter().filter(|key| key[0] == 0x18).count()
     }
 
     /// Closes the store and opens it again.
@@ -700,6 +721,8 @@ fn check_history(history: u64, ops: Vec<Op>) {
                 fixture.forget_states(forgets);
                 let held: Vec<u64> = fixture.holds.iter().map(|savepoint| savepoint.number().get() + 1).collect();
                 let (before, to) = (fixture.blocks(), which.checked_rem(held.len()).map(|which| held[which]));
+                // A pack in progress would use up the permitted writes.
+                fixture.store().settle_packs();
                 fixture.cut(part, after);
                 let reverted = fixture.revert(which);
                 assert!(
@@ -751,6 +774,187 @@ proptest! {
     ) {
         check_history(history, ops);
     }
+}
+
+#[test]
+fn blocks_of_the_previous_checkpoint_are_packed() {
+    let mut fixture = Fixture::new(3);
+    for seed in 0..60 {
+        fixture.commit(seed).unwrap();
+        fixture.store().settle();
+    }
+    fixture.store().settle_packs();
+    let packs = fixture.packs();
+    assert!(packs > 10, "{packs} packs of two blocks");
+    fixture.check_window(1);
+    fixture.store().check(&mut |_, _| {}).unwrap();
+    // A recovery removes a block that the newest checkpoint has.
+    let head = fixture.store().snapshot().head().unwrap().clone();
+    for seed in 60..70 {
+        fixture.commit(seed).unwrap();
+        fixture.store().settle();
+        if fixture.store().durable() > 60 {
+            break;
+        }
+    }
+    fixture.store().settle_packs();
+    let recovered = fixture.store.as_mut().unwrap().recover(head.number, &head.hash);
+    assert!(matches!(recovered, Err(RecoverError::Open(_))), "the next opening rebuilds the state");
+    fixture.restart(Kept { record: usize::MAX, ..Kept::OF_PROCESS });
+    assert_eq!(fixture.blocks(), 60);
+    fixture.replay(u64::MAX);
+    fixture.check_window(2);
+    // A savepoint stays valid, because the blocks after it are in no pack.
+    fixture.savepoint();
+    for seed in 0..20 {
+        fixture.commit(seed).unwrap();
+        fixture.store().settle();
+    }
+    fixture.store().settle_packs();
+    assert!(fixture.revert(0).unwrap());
+    fixture.check_window(3);
+    fixture.crash(Kept::NONE);
+    assert!(fixture.packs() >= packs);
+    fixture.check_window(4);
+    fixture.store().check(&mut |_, _| {}).unwrap();
+}
+
+#[test]
+fn failure_ends_packing_and_not_the_chain() {
+    let mut fixture = Fixture::new(3);
+    fixture.options.checkpoint_blocks = u64::MAX;
+    fixture.options.checkpoint_bytes = u64::MAX;
+    fixture.restart(Kept::NONE);
+    // The close writes the only checkpoint of a process, so the record gets no packs.
+    for seed in [0, 20] {
+        (seed..seed + 20).for_each(|seed| fixture.commit(seed).unwrap());
+        fixture.close();
+    }
+    assert_eq!(fixture.packs(), 0);
+    fixture.store = None;
+    let flip = |value: Option<Vec<u8>>| value.map(|value| value.iter().map(|byte| byte ^ 1).collect());
+    let key = [&[0x10][..], &7_u64.to_be_bytes(), &[0], &0_u32.to_be_bytes()].concat();
+    fixture.record.damage(&key, flip);
+    fixture.options.checkpoint_blocks = 4;
+    fixture.open();
+    for seed in 0..40 {
+        fixture.commit(seed).unwrap();
+        fixture.store().settle_packs();
+    }
+    assert_eq!(fixture.packs(), 3, "the blocks before the damaged block");
+    let snapshot = fixture.store().snapshot();
+    let failure = snapshot.pack_failure().unwrap();
+    assert!(failure.starts_with("damaged record: keys: checksum of key"), "{failure}");
+    drop(snapshot);
+    fixture.store = None;
+    fixture.record.damage(&key, flip);
+    fixture.crash(Kept::NONE);
+    assert_eq!(fixture.store().snapshot().pack_failure(), None);
+    for seed in 0..9 {
+        fixture.commit(seed).unwrap();
+        fixture.store().settle_packs();
+    }
+    assert!(fixture.packs() > 20);
+    fixture.check_window(1);
+    fixture.store().check(&mut |_, _| {}).unwrap();
+}
+
+/// Returns all rows of the record in a directory.
+fn rows_on_disk(dir: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
+    let db = Db::open(&dir.join("chain"), options).unwrap();
+    db.scan(vec![0]..vec![0xff]).map(Result::unwrap).map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+}
+
+/// The format of a record is the first byte of the row of its head.
+const HEAD_OF_RECORD: [u8; 1] = [0];
+
+#[test]
+fn only_a_chain_that_grows_is_packed() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = |options| Store::open(dir.path(), options).unwrap();
+    let options = StoreOptions { history: 3, checkpoint_blocks: 4, ..StoreOptions::default() };
+    // A record without packs, as an earlier version has written it.
+    let store = open(StoreOptions { durability: Durability::Relaxed, ..options });
+    let (mut model, mut diffs) = (Model::default(), Vec::new());
+    for seed in 0..20 {
+        let diff = model.diff(seed);
+        commit(&store, &mut model, &diff);
+        store.settle_packs();
+        diffs.push(diff);
+    }
+    store.close().unwrap();
+    let rows = rows_on_disk(dir.path());
+    assert_eq!(rows[&HEAD_OF_RECORD[..]][0], 5);
+
+    let check = |store: Store| {
+        store.check(&mut |_, _| {}).unwrap();
+        assert_eq!(store.snapshot().record_rows().map(Result::unwrap).count(), rows.len() - 1);
+        store.settle_packs();
+        store.close().unwrap();
+        assert_eq!(rows_on_disk(dir.path()), rows);
+        assert!(!dir.path().join("chain").join(PAGE_FILE).exists());
+    };
+    check(open(options));
+    // A rebuild executes all blocks again, and writes checkpoints.
+    Store::discard_state(dir.path()).unwrap();
+    let store = open(options);
+    for diff in &diffs {
+        store.replay(prepare(&store, diff).unwrap()).unwrap();
+        store.settle_packs();
+    }
+    assert!(store.durable() > 8);
+    check(store);
+
+    let store = open(options);
+    for seed in 20..30 {
+        let diff = model.diff(seed);
+        commit(&store, &mut model, &diff);
+        store.settle_packs();
+    }
+    store.check(&mut |_, _| {}).unwrap();
+    store.close().unwrap();
+    let packed = rows_on_disk(dir.path());
+    assert_eq!(packed[&HEAD_OF_RECORD[..]][0], 7);
+    assert!(packed.keys().filter(|key| key[0] == 0x18).count() > 8);
+    let store = open(options);
+    store.check(&mut |_, _| {}).unwrap();
+    model.check_whole(store.snapshot().state());
+}
+
+#[test]
+fn record_of_an_earlier_version_is_packed_while_it_grows() {
+    let unpacked = unpack_layout_3();
+    let dir = unpacked.path().join("layout-3");
+    let rows = rows_on_disk(&dir);
+    assert!(rows[&HEAD_OF_RECORD[..]][0] < 7);
+    let options = StoreOptions { checkpoint_blocks: 4, ..LAYOUT_3_OPTIONS() };
+    let store = Store::open(&dir, options).unwrap();
+    let exported = |store: &Store| {
+        let rows = store.snapshot().record_rows().map(Result::unwrap);
+        rows.map(|row| (row.key().to_vec(), row.value().to_vec())).collect::<BTreeMap<_, _>>()
+    };
+    let (before, mut model) = (exported(&store), Model::default());
+    for seed in 0..60 {
+        let diff = model.diff(seed);
+        model.apply(&diff);
+    }
+    for seed in 60..110 {
+        let diff = model.diff(seed);
+        commit(&store, &mut model, &diff);
+        store.settle_packs();
+    }
+    store.check(&mut |_, _| {}).unwrap();
+    let after = exported(&store);
+    assert!(before.iter().all(|(key, value)| after.get(key) == Some(value)));
+    store.close().unwrap();
+    let packed = rows_on_disk(&dir);
+    assert_eq!(packed[&HEAD_OF_RECORD[..]][0], 7);
+    assert!(packed.keys().filter(|key| key[0] == 0x18).count() > 30);
+    let store = Store::open(&dir, options).unwrap();
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(109), rebuilt: None });
+    store.check(&mut |_, _| {}).unwrap();
+    model.check_whole(store.snapshot().state());
 }
 
 /// A long chain, whose state history of fifty blocks moves over many checkpoints.

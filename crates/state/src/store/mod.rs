@@ -182,6 +182,12 @@ impl Store {
         self.checkpointer.wait();
     }
 
+    /// Waits until no checkpoint is in progress, and the thread of the checkpoints has no other work.
+    #[cfg(test)]
+    pub(crate) fn settle_packs(&self) {
+        self.checkpointer.wait_until_idle();
+    }
+
     /// Returns the number of blocks that the hash index covers on disk.
     #[cfg(test)]
     pub(crate) fn indexed(&self) -> u64 {

@@ -76,6 +76,8 @@ impl Store {
             indexer.stop_and_store();
         }
         let written = self.write_changes();
+        // Before the databases: a pack in progress would fail.
+        self.checkpointer.stop();
         self.databases.record.close();
         self.databases.state.close();
         written
