@@ -204,6 +204,12 @@ impl Snapshot {
         self.state().index_failure()
     }
 
+    /// Returns the description of the failure that has ended the packing of older blocks since the chain was opened, if
+    /// there is one.
+    pub fn pack_failure(&self) -> Option<&str> {
+        self.state().pack_failure()
+    }
+
     /// Finds a Tx block by its hash in the history index. Returns the number of the block, if the index has the block.
     /// Also returns how many of the latest blocks the index does not have.
     ///

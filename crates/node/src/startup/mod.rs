@@ -1,7 +1,7 @@
 //! Start and stop of a node.
 
+mod background;
 mod error;
-mod index;
 mod listen;
 #[cfg(feature = "network")]
 mod member;
@@ -161,7 +161,7 @@ impl Node {
         let listed = config.methods.map(|list| list.select());
         let offer = Offer { table: methods::table(), developer, is_member: config.network.is_some(), listed };
         let home = Home::new(&banner);
-        tokio::spawn(index::report(handle.chain().clone(), stopped.clone()));
+        tokio::spawn(background::report(handle.chain().clone(), stopped.clone()));
         let path = data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
         let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, path);
         let endpoint = Arc::new(endpoint);

@@ -1,10 +1,10 @@
 //! Packs: the rows of older blocks, which the store moves from the database to the page file of the record
 //! (`docs/adr/0025-packs.md`).
 //!
-//! A block of the record never changes, and a revert or a recovery removes only blocks after the newest checkpoint. So
-//! the rows of table `10` of older blocks need no database. A pack has these rows of up to 1,024 blocks. The database has
-//! one row for each pack. Therefore the size of the database, its memory and the time of its opening hardly depend on the
-//! number of blocks, and a block takes only its own bytes on disk.
+//! A block of the record never changes, and a revert or a recovery removes only blocks after the previous checkpoint. So
+//! the rows of table `10` of the blocks up to this checkpoint need no database. A pack has these rows of up to 1,024
+//! blocks. The database has one row for each pack. Therefore the size of the database, its memory and the time of its
+//! opening hardly depend on the number of blocks, and a block takes only its own bytes on disk.
 
 use std::{
     ops::Range,

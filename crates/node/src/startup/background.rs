@@ -1,4 +1,5 @@
-//! Log lines about the history index: its progress while it is behind the chain at the start, and its failures.
+//! Log lines about work in the background: the progress of the history index while it is behind the chain at the start,
+//! its failures, and the failure of packing.
 
 use std::time::Duration;
 
@@ -10,27 +11,35 @@ use crate::progress::Progress;
 /// Time between two reads of the progress and of the failures.
 const RHYTHM: Duration = Duration::from_secs(1);
 
-/// Logs the progress of the history index until it has all blocks. Logs its failures until the node stops.
+/// Logs the progress of the history index until it has all blocks. Logs failures until the node stops.
 pub(super) async fn report(chain: Chain, mut stopped: watch::Receiver<bool>) {
-    let (mut progress, mut failures) = (Some(Progress::new("adding blocks to the history index")), 0);
+    let (mut progress, mut index_failures) = (Some(Progress::new("adding blocks to the history index")), 0);
+    let mut pack_failure = None;
     loop {
         {
             let snapshot = chain.snapshot();
-            if snapshot.index_progress().is_none() {
-                return;
-            }
             if progress.as_mut().is_some_and(|progress| is_complete(&snapshot, progress)) {
                 progress = None;
             }
             if let Some(failure) = snapshot.index_failure()
-                && failure.count > failures
+                && failure.count > index_failures
             {
-                failures = failure.count;
+                index_failures = failure.count;
                 tracing::error!(
-                    failures,
+                    failures = index_failures,
                     error = failure.message,
                     "the history index failed; requests read the blocks, and the node repairs the index"
                 );
+            }
+            let failure = snapshot.pack_failure().map(str::to_owned);
+            if failure != pack_failure {
+                pack_failure = failure;
+                if let Some(error) = &pack_failure {
+                    tracing::error!(
+                        error,
+                        "failed to pack older blocks; the blocks stay in the database until the next start"
+                    );
+                }
             }
         }
         tokio::select! {
@@ -40,9 +49,9 @@ pub(super) async fn report(chain: Chain, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-/// Logs the progress. Returns whether the history index has all blocks.
+/// Logs the progress. Returns whether the history index has all blocks, or does not exist.
 fn is_complete(snapshot: &Snapshot, progress: &mut Progress) -> bool {
-    let indexed = snapshot.index_progress().unwrap_or_default().blocks;
+    let Some(indexed) = snapshot.index_progress().map(|progress| progress.blocks) else { return true };
     let blocks = snapshot.latest_tx_block().header.number.get().saturating_add(1);
     if indexed < blocks {
         progress.log(indexed, blocks);
