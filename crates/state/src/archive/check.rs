@@ -10,7 +10,7 @@ use super::{
     hash_index::{self, Position},
     ranges::damaged_range,
     record::{check_hashes, prepare},
-    section::{Place, framed_parts, parts},
+    section::{Kind, Place, framed_parts, parts},
 };
 
 /// The counts from a check of the whole record.
@@ -77,12 +77,14 @@ impl Archive {
         }
         // Rows that belong to no block: the head, and the label if the chain has one.
         let rows = done.rows.saturating_add(1).saturating_add(u64::from(self.label()?.is_some()));
-        self.rows.clean()?;
         let _hold = self.rows.hold();
         let (packs, packed) = self.rows.count_packed()?;
         let rows = rows.saturating_add(packs);
         let mut stored = packed;
-        for row in self.rows.db().scan(Vec::new()..vec![0xff; 2]) {
+        // Without the rows of packed blocks that a crash has left in the database.
+        let before = self.rows.db().scan(Vec::new()..vec![Kind::Entry.table()]);
+        let after = self.rows.db().scan(self.rows.first_key_after_packs()..vec![0xff; 2]);
+        for row in before.chain(after) {
             row?;
             stored = stored.saturating_add(1);
         }

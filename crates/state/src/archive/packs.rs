@@ -187,24 +187,18 @@ impl Rows {
         Ok((packs, rows))
     }
 
-    /// Returns the keys of the rows in the database that belong to blocks after all packs, and of later tables up to
-    /// `end`.
-    pub(super) fn keys_after_packs(&self, end: u8) -> Range<Vec<u8>> {
+    /// Returns the first key in table `10` of the database that belongs to a block after all packs.
+    pub(super) fn first_key_after_packs(&self) -> Vec<u8> {
         let next = self.newest_packed().map_or(0, |newest| newest.saturating_add(1));
-        Section::keys_from(Kind::Entry, next).start..vec![end]
+        Section::keys_from(Kind::Entry, next).start
     }
 
     /// Removes rows from the database that are also in a pack. A crash can leave such rows.
-    pub(super) fn clean(&self) -> Result<(), ArchiveError> {
-        let _work = self.packs.work.lock();
-        self.remove_packed()
-    }
-
     fn remove_packed(&self) -> Result<(), ArchiveError> {
         // The database can have the only rows of the blocks of a damaged pack.
         self.require_all_packs()?;
         if self.packs.is_unclean.load(Ordering::SeqCst) {
-            for row in self.db.scan(vec![Kind::Entry.table()]..self.keys_after_packs(0).start) {
+            for row in self.db.scan(vec![Kind::Entry.table()]..self.first_key_after_packs()) {
                 self.db.remove(&row?.0)?;
             }
             self.packs.is_unclean.store(false, Ordering::SeqCst);

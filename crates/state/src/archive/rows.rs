@@ -60,7 +60,7 @@ impl ArchiveView {
         let head = self.head().cloned();
         // The table of the packed rows is the first table.
         let (hold, packed) = self.packed_rows();
-        let others = self.scan_record(self.keys_after_packs(AFTER_LABEL)).map(|row| Ok(row?));
+        let others = self.scan_record(self.first_key_after_packs()..vec![AFTER_LABEL]).map(|row| Ok(row?));
         let mut has_failed = false;
         // A caller that continues after an error must not get the rows after it.
         let until_error = packed.chain(others).take_while(move |row| {

@@ -1435,7 +1435,9 @@ fn interrupted_pack_loses_nothing() {
         assert_eq!(of_earlier, rows.len(), "{operations} operations, {kept} kept, {packs} packs, {packed:?}");
         assert!(blocks == 13 || exported == rows);
         if operations % 2 == 0 {
+            let unflushed = disks.chain.unflushed();
             archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
+            assert_eq!(disks.chain.unflushed(), unflushed, "a check writes nothing");
         }
         append_from(&archive, &model, blocks);
         assert!(pack_below(&archive, 13, 4) + packs >= 2);

@@ -141,9 +141,9 @@ impl ArchiveView {
         (hold, self.archive.rows.packed_rows())
     }
 
-    /// Returns the keys of the rows of blocks after all packs, and of the tables up to `end`.
-    pub(super) fn keys_after_packs(&self, end: u8) -> Range<Vec<u8>> {
-        self.archive.rows.keys_after_packs(end)
+    /// Returns the first key in table `10` of the database that belongs to a block after all packs.
+    pub(super) fn first_key_after_packs(&self) -> Vec<u8> {
+        self.archive.rows.first_key_after_packs()
     }
 
     /// Returns the newest block, or `None` before genesis.
