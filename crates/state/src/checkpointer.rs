@@ -46,7 +46,7 @@ struct Job {
 #[derive(Debug, Default)]
 struct Status {
     running: bool,
-    /// Whether the thread waits for a job, or has ended.
+    /// Whether the thread has finished the work after its last checkpoint, or has ended.
     #[cfg(test)]
     is_idle: bool,
     failed: Option<Arc<StateError>>,
@@ -102,10 +102,6 @@ impl Checkpointer {
             && jobs.send(Job { block, top: state.top.clone() }).is_ok()
         {
             status.running = true;
-            #[cfg(test)]
-            {
-                status.is_idle = false;
-            }
         }
     }
 
@@ -113,7 +109,7 @@ impl Checkpointer {
     #[cfg(test)]
     pub(crate) fn wait_until_idle(&self) {
         let (status, changed) = &*self.status;
-        changed.wait_while(&mut lock(status), |status| !status.is_idle);
+        changed.wait_while(&mut lock(status), |status| status.running || !status.is_idle);
     }
 
     /// Returns the error of a failed checkpoint, or `None` if no checkpoint has failed. After a failed checkpoint, the
@@ -177,6 +173,10 @@ impl Worker {
             let (status, changed) = &*self.status;
             let mut status = lock(status);
             status.running = false;
+            #[cfg(test)]
+            {
+                status.is_idle = false;
+            }
             let failed = result.is_err();
             status.failed = result.err().map(Arc::new);
             drop(status);
@@ -200,7 +200,6 @@ impl Worker {
             // An error is ignored: each query that reads the damaged index returns the error, and this thread rebuilds
             // the index.
             let tidy = catch_unwind(AssertUnwindSafe(|| self.archive.tidy_index(TIDY_BUDGET)));
-            // In this order: each part of the work is done also if the other part has none.
             let has_packed = self.pack();
             if !has_packed && !matches!(tidy, Ok(Ok(true))) {
                 self.note_idle();

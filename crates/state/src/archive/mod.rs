@@ -326,9 +326,11 @@ impl Archive {
         // Stays set if the write fails: the engine may have stored the row of the pack or not.
         self.broken.store(true, Ordering::Release);
         self.rows.db().apply(batch).and_then(|()| self.rows.db().flush()).map_err(ArchiveError::from)?;
+        // Before the next block, whose row of the head depends on the existence of packs.
+        self.rows.publish(&new);
         self.broken.store(false, Ordering::Release);
         drop(written);
-        self.rows.publish(&new)?;
+        self.rows.remove_packed()?;
         Ok(true)
     }
 

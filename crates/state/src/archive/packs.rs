@@ -193,8 +193,8 @@ impl Rows {
         Section::keys_from(Kind::Entry, next).start
     }
 
-    /// Removes rows from the database that are also in a pack. A crash can leave such rows.
-    fn remove_packed(&self) -> Result<(), ArchiveError> {
+    /// Removes rows from the database that are also in a pack. No other thread may make a pack during the call.
+    pub(super) fn remove_packed(&self) -> Result<(), ArchiveError> {
         // The database can have the only rows of the blocks of a damaged pack.
         self.require_all_packs()?;
         if self.packs.is_unclean.load(Ordering::SeqCst) {
@@ -319,12 +319,11 @@ impl Rows {
         Ok(self.db.flush()?)
     }
 
-    /// Publishes a pack to readers, after its row is durable. Then removes the rows of its blocks from the database.
-    pub(super) fn publish(&self, new: &NewPack<'_>) -> Result<(), ArchiveError> {
+    /// Publishes a pack to readers, after its row is durable.
+    pub(super) fn publish(&self, new: &NewPack<'_>) {
         let list = self.list().iter().copied().chain([new.pack]).collect();
         *self.packs.list.write() = Arc::new(list);
         self.packs.is_unclean.store(true, Ordering::SeqCst);
-        self.remove_packed()
     }
 
     /// Returns the description of the failure that has ended packing.

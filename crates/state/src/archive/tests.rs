@@ -14,6 +14,7 @@ use super::*;
 use crate::{
     archive::{
         changes::{Files, Memory},
+        pack::{Pack, SLOT, TABLE},
         range::StoredRange,
     },
     db::Disk,
@@ -1556,6 +1557,8 @@ fn damage_of_a_pack_is_found() {
         let mut pages = Vec::new();
         disks.chain.damage_pages(|bytes| pages.clone_from(bytes));
         let blocks = if has_range { 6 } else { 4 };
+        let key = disks.chain.keys().into_iter().rfind(|key| key[0] == TABLE).unwrap();
+        let pack = Pack::decode(&key, &Db::on_disk(&disks.chain).get(&key).unwrap().unwrap()).unwrap();
         let mut found_later = 0;
         for at in 0..pages.len() {
             // All bits of the slots of the first pack, because a wrong slot can name another block.
@@ -1571,6 +1574,13 @@ fn damage_of_a_pack_is_found() {
         // Opening reads the entry of the newest block, which is in a pack of the second record.
         let expected = blocks * 16 + packed * 7;
         assert!(found_later == expected || has_range && found_later > expected, "{found_later} of {expected} bytes");
+        // In a pack that lacks blocks, a wrong slot of another block can misdirect the search.
+        let (number, at) = if has_range { (pack.first, pack.position as usize + SLOT) } else { (0, 0) };
+        disks.chain.damage_pages(|bytes| bytes[at + 1] ^= 1);
+        let key = Section::new(Kind::Entry, number).key(0);
+        let error = Rows::open(Db::on_disk(&disks.chain)).unwrap().reader().get(&key).unwrap_err().to_string();
+        assert_eq!(error, format!("damaged record: pack from block {number}: a slot is wrong"));
+        disks.chain.damage_pages(|bytes| bytes[at + 1] ^= 1);
         for len in [0, 5, pages.len() - 1] {
             disks.chain.damage_pages(|bytes| bytes.truncate(len));
             assert_eq!(find(), (true, true));
