@@ -1442,6 +1442,8 @@ fn interrupted_pack_loses_nothing() {
         }
         append_from(&archive, &model, blocks);
         assert!(pack_below(&archive, 13, 4) + packs >= 2);
+        let (keys, after) = (disks.chain.keys(), archive.rows.first_key_after_packs());
+        assert!(keys.iter().all(|key| key[0] != 0x10 || *key >= after), "the database has rows of packed blocks");
         check_view(&archive.view(), &model, 13, true);
         archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
     }
@@ -1529,7 +1531,7 @@ fn finds_damage(
 #[test]
 fn damage_of_a_pack_is_found() {
     for has_range in [false, true] {
-        let (disks, mut model) = (Disks::default(), Model::with(&[1, 2, 0, 9, 1]));
+        let (disks, mut model) = (Disks::default(), Model::with(&[1, 1, 0, 2, 1]));
         let archive = disks.open().unwrap();
         append_from(&archive, &model, 0);
         let mut packs = [(2, 2), (4, 2)].as_slice();

@@ -193,8 +193,8 @@ mod disk {
                         }
                     }
                     Write::Rows(_) => {}
-                    Write::Page(position, bytes) if number < count => write_at(&mut self.pages, position, &bytes),
-                    // The system writes the blocks of a file in any order.
+                    Write::Page(position, bytes) if count == usize::MAX => write_at(&mut self.pages, position, &bytes),
+                    // The system writes the blocks of a file in any order, and also after later writes to another file.
                     Write::Page(position, bytes) => {
                         let kept = [0, bytes.len() / 2, bytes.len()][number % 3];
                         write_at(&mut self.pages, position, &bytes[..kept]);
