@@ -10,7 +10,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -44,8 +44,6 @@ struct Packs {
     holders: AtomicUsize,
     /// Number of blocks below which the record had too few rows for a pack.
     searched: AtomicU64,
-    /// Whether the database may have rows that are also in a pack.
-    is_unclean: AtomicBool,
     /// Description of the failure that has ended packing.
     failure: OnceLock<String>,
 }
@@ -141,8 +139,7 @@ impl Rows {
                 Err(error) => return Err(error),
             }
         }
-        let is_unclean = AtomicBool::new(!list.is_empty());
-        let packs = Packs { list: RwLock::new(Arc::new(list)), damage, is_unclean, ..Packs::default() };
+        let packs = Packs { list: RwLock::new(Arc::new(list)), damage, ..Packs::default() };
         Ok(Self { db, packs: Arc::new(packs) })
     }
 
@@ -193,15 +190,10 @@ impl Rows {
         Section::keys_from(Kind::Entry, next).start
     }
 
-    /// Removes rows from the database that are also in a pack. No other thread may make a pack during the call.
+    /// Removes rows from the database that are also in a pack, also those that a crash has left there.
     pub(super) fn remove_packed(&self) -> Result<(), ArchiveError> {
-        // The database can have the only rows of the blocks of a damaged pack.
-        self.require_all_packs()?;
-        if self.packs.is_unclean.load(Ordering::SeqCst) {
-            for row in self.db.scan(vec![Kind::Entry.table()]..self.first_key_after_packs()) {
-                self.db.remove(&row?.0)?;
-            }
-            self.packs.is_unclean.store(false, Ordering::SeqCst);
+        for row in self.db.scan(vec![Kind::Entry.table()]..self.first_key_after_packs()) {
+            self.db.remove(&row?.0)?;
         }
         Ok(())
     }
@@ -298,7 +290,8 @@ impl Rows {
             return Ok(None);
         }
         let work = self.packs.work.lock();
-        self.remove_packed()?;
+        // After the next pack, the only rows of the blocks of a damaged pack could be removed or overwritten.
+        self.require_all_packs()?;
         let next = self.newest_packed().map_or(0, |newest| newest.saturating_add(1));
         let begun = next.max(self.packs.searched.load(Ordering::SeqCst));
         if limit.saturating_sub(begun) < count || self.packs.holders.load(Ordering::SeqCst) > 0 {
@@ -323,7 +316,6 @@ impl Rows {
     pub(super) fn publish(&self, new: &NewPack<'_>) {
         let list = self.list().iter().copied().chain([new.pack]).collect();
         *self.packs.list.write() = Arc::new(list);
-        self.packs.is_unclean.store(true, Ordering::SeqCst);
     }
 
     /// Returns the description of the failure that has ended packing.

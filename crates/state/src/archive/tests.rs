@@ -1411,7 +1411,7 @@ fn pack_ends_with_the_block_that_fills_it() {
 #[test]
 fn interrupted_pack_loses_nothing() {
     let model = Model::with(&COUNTS);
-    let cases = (0..40).flat_map(|operations| [0, 1, 2, usize::MAX].map(|kept| (operations, kept)));
+    let cases = (0..40).flat_map(|operations| [0, 1, 2, 3, usize::MAX].map(|kept| (operations, kept)));
     for ((operations, kept), packs) in cases.flat_map(|case| [(case, 0), (case, 1)]) {
         let disks = Disks::default();
         let archive = disks.open().unwrap();
