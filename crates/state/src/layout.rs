@@ -22,6 +22,8 @@ pub(crate) mod space {
     pub(crate) const LONG_GONE_KEYS: u8 = 0x08;
     /// The maps of the page file.
     pub(crate) const SPACE: u8 = 0x09;
+    /// The manifest of the hash index. The hash index has this table and all tables with higher numbers.
+    pub(crate) const HASH_INDEX: u8 = 0xf0;
 }
 
 /// Maximum bytes of key and value of a leaf together. Layout 3 could not store a larger leaf, and blocks must not depend

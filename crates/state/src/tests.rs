@@ -25,7 +25,7 @@ use crate::{
     Store, StoreOptions,
     archive::{Files, Memory},
     codec::{seal, unseal},
-    db::{Db, DbOptions, Disk, PAGE_FILE},
+    db::{DataFile, Db, DbOptions, Disk},
     file::{SYNCED, names_in},
     layout::{LARGEST_LEAF, space},
 };
@@ -893,7 +893,7 @@ fn only_a_chain_that_grows_is_packed() {
         store.settle_packs();
         store.close().unwrap();
         assert_eq!(rows_on_disk(dir.path()), rows);
-        assert!(!dir.path().join("chain").join(PAGE_FILE).exists());
+        assert!(!dir.path().join("chain").join(DataFile::Pages.name()).exists());
     };
     check(open(options));
     // A rebuild executes all blocks again, and writes checkpoints.
@@ -1941,7 +1941,7 @@ fn check_layout_3(dir: &Path) -> Vec<(u64, u64)> {
     store.close().unwrap();
     let names: Vec<_> = names_in(dir).into_iter().filter(|name| name.starts_with("state")).collect();
     assert_eq!(names, ["state"]);
-    assert!(dir.join("state").join(PAGE_FILE).exists());
+    assert!(dir.join("state").join(DataFile::Pages.name()).exists());
     progress
 }
 
@@ -1949,8 +1949,11 @@ fn check_layout_3(dir: &Path) -> Vec<(u64, u64)> {
 fn state_of_layout_3_is_converted_without_loss() {
     let unpacked = unpack_layout_3();
     let progress = check_layout_3(&unpacked.path().join("layout-3"));
-    assert!(progress.len() > 10 && progress.is_sorted(), "{progress:?}");
-    assert_eq!(progress.last(), Some(&(60, 60)));
+    // The conversion of the state, and then the new hash index.
+    let (state, index) = progress.split_at(progress.len() - 60);
+    assert!(state.len() > 10 && state.is_sorted(), "{progress:?}");
+    assert_eq!(state.last(), Some(&(60, 60)));
+    assert!(index.iter().copied().eq((1..=60).map(|block| (block, 60))), "{progress:?}");
 }
 
 /// Makes the files of a conversion that a crash has ended, from a store and a directory with the whole result.
@@ -1965,7 +1968,7 @@ fn conversion_of_layout_3_survives_a_crash() {
     let steps: [Crash; 4] = [
         |dir, whole| {
             fs::rename(whole, dir.join("state.converting")).unwrap();
-            let pages = dir.join("state.converting").join(PAGE_FILE);
+            let pages = dir.join("state.converting").join(DataFile::Pages.name());
             fs::OpenOptions::new().write(true).open(pages).unwrap().set_len(777).unwrap();
         },
         |dir, whole| fs::rename(whole, dir.join("state.converted")).unwrap(),
@@ -2021,7 +2024,7 @@ fn flipped_bit_in_the_page_file_is_detected() {
     let whole = tempfile::tempdir().unwrap();
     let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
     fill(whole.path(), options);
-    let file = whole.path().join("state").join(PAGE_FILE);
+    let file = whole.path().join("state").join(DataFile::Pages.name());
     let bytes = fs::read(&file).unwrap();
     let mut found = 0;
     for bit in (0..bytes.len() * 8).step_by(bytes.len() * 8 / 40) {

@@ -532,7 +532,7 @@ impl Archive {
             self.index.add(hash, &self.index_entries(number)?);
             if self.index.memtable_len() >= UNSTORED {
                 self.index.store()?;
-                while self.index.tidy(u32::MAX)? {}
+                while self.index.merge(u32::MAX)? {}
             }
             progress(number.saturating_add(1), blocks);
         }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     codec::unseal,
-    db::{Batch, Db, Value},
+    db::{Batch, DataFile, Db, Value},
 };
 
 /// A pack ends with the block with which its values reach this number of bytes.
@@ -220,7 +220,7 @@ impl Rows {
                     return Ok(Some(Value::from(value)));
                 }
                 let position = of_block.values.saturating_add(u64::try_from(start).unwrap_or(u64::MAX));
-                let value = self.db.read_page(position, row.len)?;
+                let value = self.db.read_at(DataFile::Pages, position, row.len)?;
                 return value.map_or_else(|| Err(too_short(&of_block.pack)), |value| Ok(Some(Value::from(&*value))));
             }
             start = end;
@@ -263,7 +263,7 @@ impl Rows {
     /// Returns up to `len` bytes of a pack from an offset on. Returns fewer bytes if the pack ends before.
     fn read(&self, pack: &Pack, offset: u64, len: usize) -> Result<Vec<u8>, ArchiveError> {
         let len = len.min(usize::try_from(u64::from(pack.len).saturating_sub(offset)).unwrap_or(0));
-        let bytes = self.db.read_page(pack.position.saturating_add(offset), len)?;
+        let bytes = self.db.read_at(DataFile::Pages, pack.position.saturating_add(offset), len)?;
         bytes.ok_or_else(|| too_short(pack))
     }
 
@@ -308,7 +308,7 @@ impl Rows {
     /// Writes a pack to the page file, and returns when the pack is durable. The pack overwrites the rest of a pack that
     /// was not written completely.
     pub(super) fn write(&self, new: &NewPack<'_>) -> Result<(), ArchiveError> {
-        self.db.write_page(new.pack.position, &new.bytes)?;
+        self.db.write_at(DataFile::Pages, new.pack.position, &new.bytes)?;
         Ok(self.db.flush()?)
     }
 

@@ -17,7 +17,7 @@ use crate::{
         pack::{Pack, SLOT, TABLE},
         range::StoredRange,
     },
-    db::Disk,
+    db::{DataFile, Disk},
     diff::StateDiff,
 };
 
@@ -1072,15 +1072,20 @@ fn index_is_made_again_when_it_is_lost_stale_or_foreign() {
 fn damaged_index_is_reported_then_mended() {
     let model = Model::with(&[1, 300, 5, 300, 2]);
     let disks = Disks::indexed(&model);
-    let buckets: Vec<_> = disks.index.keys().into_iter().filter(|key| key[0] == 0xf1).collect();
-    assert!(buckets.len() > 2);
-    for key in buckets {
+    let mut file = Vec::new();
+    disks.index.damage_file(DataFile::Hashes, |whole| file.clone_from(whole));
+    // Opening finds damage of a table, which is at the beginning of a segment.
+    let first = file.len() / 4;
+    for at in (first..file.len()).step_by(file.len() / 20) {
         let damaged = Disks { index: Disk::default(), ..disks.clone() };
         for key in disks.index.keys() {
             let value = Db::on_disk(&disks.index).get(&key).unwrap().unwrap().to_vec();
             damaged.index.damage(&key, |_| Some(value));
         }
-        damaged.index.damage(&key, |value| value.map(|value| value[..value.len() / 2].to_vec()));
+        damaged.index.damage_file(DataFile::Hashes, |copy| {
+            copy.clone_from(&file);
+            copy[at] ^= 1;
+        });
         let archive = damaged.open().unwrap();
         assert!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap_err().is_damage());
         check_view(&archive.view(), &model, 5, false);
@@ -1557,7 +1562,7 @@ fn damage_of_a_pack_is_found() {
         let find = || finds_damage(&disks, check, all, &rows);
         assert_eq!(find(), (false, false));
         let mut pages = Vec::new();
-        disks.chain.damage_pages(|bytes| pages.clone_from(bytes));
+        disks.chain.damage_file(DataFile::Pages, |bytes| pages.clone_from(bytes));
         let blocks = if has_range { 6 } else { 4 };
         let key = disks.chain.keys().into_iter().rfind(|key| key[0] == TABLE).unwrap();
         let pack = Pack::decode(&key, &Db::on_disk(&disks.chain).get(&key).unwrap().unwrap()).unwrap();
@@ -1565,11 +1570,11 @@ fn damage_of_a_pack_is_found() {
         for at in 0..pages.len() {
             // All bits of the slots of the first pack, because a wrong slot can name another block.
             for bit in if at < 16 { 0..8 } else { at % 8..at % 8 + 1 } {
-                disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << bit);
+                disks.chain.damage_file(DataFile::Pages, |bytes| bytes[at] ^= 1 << bit);
                 let (found, later) = find();
                 assert!(found, "byte {at}, bit {bit}");
                 found_later += u64::from(later && bit == at % 8);
-                disks.chain.damage_pages(|bytes| bytes[at] ^= 1 << bit);
+                disks.chain.damage_file(DataFile::Pages, |bytes| bytes[at] ^= 1 << bit);
             }
         }
         // A check of later blocks reads slots, counts, checksums and lengths, but not the values.
@@ -1578,18 +1583,18 @@ fn damage_of_a_pack_is_found() {
         assert!(found_later == expected || has_range && found_later > expected, "{found_later} of {expected} bytes");
         // In a pack that lacks blocks, a wrong slot of another block can misdirect the search.
         let (number, at) = if has_range { (pack.first, pack.position as usize + SLOT) } else { (0, 0) };
-        disks.chain.damage_pages(|bytes| bytes[at + 1] ^= 1);
+        disks.chain.damage_file(DataFile::Pages, |bytes| bytes[at + 1] ^= 1);
         let key = Section::new(Kind::Entry, number).key(0);
         let error = Rows::open(Db::on_disk(&disks.chain)).unwrap().reader().get(&key).unwrap_err().to_string();
         assert_eq!(error, format!("damaged record: pack from block {number}: a slot is wrong"));
-        disks.chain.damage_pages(|bytes| bytes[at + 1] ^= 1);
+        disks.chain.damage_file(DataFile::Pages, |bytes| bytes[at + 1] ^= 1);
         for len in [0, 5, pages.len() - 1] {
-            disks.chain.damage_pages(|bytes| bytes.truncate(len));
+            disks.chain.damage_file(DataFile::Pages, |bytes| bytes.truncate(len));
             assert_eq!(find(), (true, true));
-            disks.chain.damage_pages(|bytes| bytes.clone_from(&pages));
+            disks.chain.damage_file(DataFile::Pages, |bytes| bytes.clone_from(&pages));
         }
         // An export with a block twice would have valid checksums.
-        disks.chain.damage_pages(|bytes| bytes.copy_within(..8, 8));
+        disks.chain.damage_file(DataFile::Pages, |bytes| bytes.copy_within(..8, 8));
         assert_eq!(find(), (true, true));
         assert!(disks.open().unwrap().view().rows().collect::<Result<Vec<_>, _>>().unwrap_err().is_damage());
     }

@@ -1,4 +1,4 @@
-//! The page file of a database: bytes beside the log of the engine, at positions that the caller chooses.
+//! The data files of a database: bytes next to the log of the engine, at positions that the caller chooses.
 
 use std::{
     fs::{File, OpenOptions},
@@ -12,22 +12,71 @@ use std::{
 
 use crate::file::{read_exact_at, sync, write_all_at};
 
-/// Name of the page file in the directory of a database.
-pub(crate) const PAGE_FILE: &str = "pages";
+/// A file next to the log of the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataFile {
+    /// The pages of the tries.
+    Pages,
+    /// The segments of the hash index.
+    Hashes,
+}
 
-/// A page file, which the first write creates.
+impl DataFile {
+    /// Returns the name of the file in the directory of a database.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Hashes => "hashes",
+        }
+    }
+}
+
+/// One value for each data file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ForEachFile<T> {
+    pages: T,
+    hashes: T,
+}
+
+impl<T> ForEachFile<T> {
+    /// Returns the values that `make` returns for the files.
+    pub(super) fn new(make: impl Fn(DataFile) -> T) -> Self {
+        Self { pages: make(DataFile::Pages), hashes: make(DataFile::Hashes) }
+    }
+
+    pub(super) const fn of(&self, file: DataFile) -> &T {
+        match file {
+            DataFile::Pages => &self.pages,
+            DataFile::Hashes => &self.hashes,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn of_mut(&mut self, file: DataFile) -> &mut T {
+        match file {
+            DataFile::Pages => &mut self.pages,
+            DataFile::Hashes => &mut self.hashes,
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        [&self.pages, &self.hashes].into_iter()
+    }
+}
+
+/// A data file on disk, which the first write creates.
 #[derive(Debug)]
-pub(super) struct PageFile {
+pub(super) struct FileOnDisk {
     path: PathBuf,
     file: OnceLock<File>,
     /// Whether the entry of the file in its directory is durable.
     is_named: AtomicBool,
 }
 
-impl PageFile {
-    /// Returns the page file in the directory of a database.
-    pub(super) fn new(dir: &Path) -> Self {
-        Self { path: dir.join(PAGE_FILE), file: OnceLock::new(), is_named: AtomicBool::new(false) }
+impl FileOnDisk {
+    /// Returns a file in the directory of a database.
+    pub(super) fn new(dir: &Path, file: DataFile) -> Self {
+        Self { path: dir.join(file.name()), file: OnceLock::new(), is_named: AtomicBool::new(false) }
     }
 
     fn file(&self, create: bool) -> io::Result<&File> {
@@ -51,6 +100,11 @@ impl PageFile {
     /// Writes bytes at a position. Extends the file if they end after its end.
     pub(super) fn write(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
         write_all_at(self.file(true)?, bytes, position)
+    }
+
+    /// Cuts the file after `len` bytes, if it is longer.
+    pub(super) fn truncate(&self, len: u64) -> io::Result<()> {
+        if self.len()? > len { self.file(false)?.set_len(len) } else { Ok(()) }
     }
 
     /// Flushes the file, and returns when all previous writes are durable. Only one flush may run at a time. After an

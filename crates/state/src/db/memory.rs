@@ -4,14 +4,16 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use super::{DbError, Value};
+use super::{
+    DbError, Value,
+    file::{DataFile, ForEachFile},
+};
 
 /// A database in memory. A clone is another handle to the same database.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     contents: Arc<RwLock<BTreeMap<Vec<u8>, sled::IVec>>>,
-    /// The page file.
-    pages: Arc<RwLock<Vec<u8>>>,
+    files: Arc<ForEachFile<RwLock<Vec<u8>>>>,
     #[cfg(test)]
     disk: Option<Disk>,
 }
@@ -47,23 +49,33 @@ impl Memory {
         Ok(())
     }
 
-    /// Returns `len` bytes of the page file from a position on, or `None` if the file ends before them.
-    pub(super) fn read_page(&self, position: u64, len: usize) -> Option<Vec<u8>> {
+    /// Returns `len` bytes of a data file from a position on, or `None` if the file ends before them.
+    pub(super) fn read_at(&self, file: DataFile, position: u64, len: usize) -> Option<Vec<u8>> {
         #[cfg(test)]
         if let Some(disk) = &self.disk {
             disk.note_read();
         }
         let position = usize::try_from(position).ok()?;
-        self.pages.read().get(position..position.checked_add(len)?).map(<[u8]>::to_vec)
+        self.files.of(file).read().get(position..position.checked_add(len)?).map(<[u8]>::to_vec)
     }
 
     #[cfg_attr(not(test), expect(clippy::unnecessary_wraps, reason = "the double of the tests fails on demand"))]
-    pub(super) fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+    pub(super) fn write_at(&self, file: DataFile, position: u64, bytes: &[u8]) -> Result<(), DbError> {
         #[cfg(test)]
         if let Some(disk) = &self.disk {
-            disk.write_page(position, bytes)?;
+            disk.write_at(file, position, bytes)?;
         }
-        write_at(&mut self.pages.write(), position, bytes);
+        write_at(&mut self.files.of(file).write(), position, bytes);
+        Ok(())
+    }
+
+    #[cfg_attr(not(test), expect(clippy::unnecessary_wraps, reason = "the double of the tests fails on demand"))]
+    pub(super) fn truncate(&self, file: DataFile, len: u64) -> Result<(), DbError> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            disk.truncate(file, len)?;
+        }
+        self.files.of(file).write().truncate(usize::try_from(len).unwrap_or(usize::MAX));
         Ok(())
     }
 
@@ -82,9 +94,11 @@ impl Memory {
     pub(super) fn reopen(&self) -> Result<(), DbError> {
         #[cfg(test)]
         if let Some(disk) = &self.disk {
-            let (contents, pages) = disk.reopen()?;
+            let (contents, files) = disk.reopen()?;
             *self.contents.write() = contents;
-            *self.pages.write() = pages;
+            for file in [DataFile::Pages, DataFile::Hashes] {
+                self.files.of(file).write().clone_from(files.of(file));
+            }
         }
         Ok(())
     }
@@ -107,8 +121,9 @@ impl Memory {
     }
 
     pub(super) fn size(&self) -> u64 {
-        let sizes = self.read().iter().map(|(key, value)| key.len().saturating_add(value.len())).sum::<usize>();
-        u64::try_from(sizes.saturating_add(self.pages.read().len())).unwrap_or(u64::MAX)
+        let rows = self.read().iter().map(|(key, value)| key.len().saturating_add(value.len())).sum::<usize>();
+        let size = self.files.iter().map(|file| file.read().len()).fold(rows, usize::saturating_add);
+        u64::try_from(size).unwrap_or(u64::MAX)
     }
 }
 
@@ -142,7 +157,7 @@ mod disk {
     use super::*;
 
     /// The disk of a database in memory, which outlives the database. After a crash, the disk has all flushed writes,
-    /// and can have the first of the later writes. Of the other writes to the page file, the disk has parts.
+    /// and can have the first of the later writes. Of the later writes to the data files, the disk has parts.
     ///
     /// Writes reach the disk in order. A test can make the disk fail after a number of writes. At a crash, the test
     /// decides how many writes since the last flush the disk keeps.
@@ -152,7 +167,7 @@ mod disk {
     #[derive(Debug, Default)]
     struct State {
         contents: BTreeMap<Vec<u8>, sled::IVec>,
-        pages: Vec<u8>,
+        files: ForEachFile<Vec<u8>>,
         unflushed: Vec<Write>,
         /// Number of writes and flushes that succeed before all others fail. `None` without a limit.
         remaining: Option<u64>,
@@ -163,11 +178,12 @@ mod disk {
     #[derive(Debug)]
     enum Write {
         Rows(Writes),
-        Page(u64, Vec<u8>),
+        Bytes(DataFile, u64, Vec<u8>),
+        Truncate(DataFile, u64),
     }
 
-    /// The rows and the page file.
-    type Contents = (BTreeMap<Vec<u8>, sled::IVec>, Vec<u8>);
+    /// The rows and the data files.
+    type Contents = (BTreeMap<Vec<u8>, sled::IVec>, ForEachFile<Vec<u8>>);
 
     impl State {
         fn spend(&mut self) -> Result<(), DbError> {
@@ -193,11 +209,16 @@ mod disk {
                         }
                     }
                     Write::Rows(_) => {}
-                    Write::Page(position, bytes) if count == usize::MAX => write_at(&mut self.pages, position, &bytes),
+                    Write::Bytes(file, position, bytes) if count == usize::MAX => {
+                        write_at(self.files.of_mut(file), position, &bytes);
+                    }
                     // The system writes the blocks of a file in any order, and also after later writes to another file.
-                    Write::Page(position, bytes) => {
+                    Write::Bytes(file, position, bytes) => {
                         let kept = [0, bytes.len() / 2, bytes.len()][number % 3];
-                        write_at(&mut self.pages, position, &bytes[..kept]);
+                        write_at(self.files.of_mut(file), position, &bytes[..kept]);
+                    }
+                    Write::Truncate(file, len) => {
+                        self.files.of_mut(file).truncate(usize::try_from(len).unwrap_or(usize::MAX));
                     }
                 }
             }
@@ -216,10 +237,17 @@ mod disk {
             Ok(())
         }
 
-        pub(super) fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+        pub(super) fn write_at(&self, file: DataFile, position: u64, bytes: &[u8]) -> Result<(), DbError> {
             let mut state = self.state();
             state.spend()?;
-            state.unflushed.push(Write::Page(position, bytes.to_vec()));
+            state.unflushed.push(Write::Bytes(file, position, bytes.to_vec()));
+            Ok(())
+        }
+
+        pub(super) fn truncate(&self, file: DataFile, len: u64) -> Result<(), DbError> {
+            let mut state = self.state();
+            state.spend()?;
+            state.unflushed.push(Write::Truncate(file, len));
             Ok(())
         }
 
@@ -235,12 +263,12 @@ mod disk {
             self.state().remaining = Some(count);
         }
 
-        /// Returns the contents and the page file that the database has after it is opened again.
+        /// Returns the rows and the data files that the database has after it is opened again.
         pub(super) fn reopen(&self) -> Result<Contents, DbError> {
             let mut state = self.state();
             state.spend()?;
             state.settle(usize::MAX);
-            Ok((state.contents.clone(), state.pages.clone()))
+            Ok((state.contents.clone(), state.files.clone()))
         }
 
         /// Ends every database on this disk as at a crash. Keeps the first `kept` writes since the last flush.
@@ -279,9 +307,9 @@ mod disk {
             }
         }
 
-        /// Applies `change` to the page file, to damage it.
-        pub(crate) fn damage_pages(&self, change: impl FnOnce(&mut Vec<u8>)) {
-            change(&mut self.state().pages);
+        /// Applies `change` to a data file, to damage it.
+        pub(crate) fn damage_file(&self, file: DataFile, change: impl FnOnce(&mut Vec<u8>)) {
+            change(self.state().files.of_mut(file));
         }
 
         /// Returns all keys.
@@ -292,11 +320,11 @@ mod disk {
 
     impl Memory {
         pub(in super::super) fn on_disk(disk: &Disk) -> Self {
-            let State { contents, pages, .. } = &*disk.state();
-            let (contents, pages) = (contents.clone(), pages.clone());
+            let State { contents, files, .. } = &*disk.state();
+            let contents = contents.clone();
             Self {
                 contents: Arc::new(RwLock::new(contents)),
-                pages: Arc::new(RwLock::new(pages)),
+                files: Arc::new(ForEachFile::new(|file| RwLock::new(files.of(file).clone()))),
                 disk: Some(disk.clone()),
             }
         }

@@ -1,4 +1,5 @@
-//! The engine: an ordered map of bytes, on disk or in memory, with a page file beside it. Only this folder uses sled.
+//! The engine: an ordered map of bytes, on disk or in memory, with data files next to it. Only this folder uses
+//! sled.
 //!
 //! This module works around these limits of sled 0.34:
 //!
@@ -37,15 +38,17 @@ use std::{
 use parking_lot::{Mutex, RwLock};
 
 pub use self::error::DbError;
-use self::{file::PageFile, memory::Memory};
+pub(crate) use self::file::DataFile;
+use self::{
+    file::{FileOnDisk, ForEachFile},
+    memory::Memory,
+};
 use crate::file::is_same;
 
 mod error;
 mod file;
 mod memory;
 
-#[cfg(test)]
-pub(crate) use self::file::PAGE_FILE;
 #[cfg(test)]
 pub(crate) use self::memory::Disk;
 
@@ -280,22 +283,31 @@ impl Db {
         }
     }
 
-    /// Returns `len` bytes of the page file from a position on, or `None` if the file ends before them.
-    pub(crate) fn read_page(&self, position: u64, len: usize) -> Result<Option<Vec<u8>>, DbError> {
+    /// Returns `len` bytes of a data file from a position on, or `None` if the file ends before them.
+    pub(crate) fn read_at(&self, file: DataFile, position: u64, len: usize) -> Result<Option<Vec<u8>>, DbError> {
         let bytes = match &self.engine {
-            Engine::Sled(sled) => sled.with(|opened| Ok(opened.pages.read(position, len)?)),
-            Engine::Memory(memory) => Ok(memory.read_page(position, len)),
+            Engine::Sled(sled) => sled.with(|opened| Ok(opened.files.of(file).read(position, len)?)),
+            Engine::Memory(memory) => Ok(memory.read_at(file, position, len)),
         };
         self.require_service()?;
         bytes
     }
 
-    /// Writes bytes into the page file at a position. A crash before the next flush can leave any part of them.
-    pub(crate) fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+    /// Writes bytes into a data file at a position. A crash before the next flush can leave any part of them.
+    pub(crate) fn write_at(&self, file: DataFile, position: u64, bytes: &[u8]) -> Result<(), DbError> {
         self.require_service()?;
         match &self.engine {
-            Engine::Sled(sled) => sled.write_page(position, bytes),
-            Engine::Memory(memory) => memory.write_page(position, bytes),
+            Engine::Sled(sled) => sled.write_file(|files| files.of(file).write(position, bytes)),
+            Engine::Memory(memory) => memory.write_at(file, position, bytes),
+        }
+    }
+
+    /// Cuts a data file after `len` bytes, if it is longer. The caller does not read the rest again.
+    pub(crate) fn truncate(&self, file: DataFile, len: u64) -> Result<(), DbError> {
+        self.require_service()?;
+        match &self.engine {
+            Engine::Sled(sled) => sled.write_file(|files| files.of(file).truncate(len)),
+            Engine::Memory(memory) => memory.truncate(file, len),
         }
     }
 
@@ -334,12 +346,14 @@ impl Db {
         Scan { engine: self.engine.clone(), rest, fetched: VecDeque::new(), portion: PORTION, retired, ended: false }
     }
 
-    /// Returns the size of the database on disk in bytes, with its page file.
+    /// Returns the size of the database on disk in bytes, with its data files.
     pub(crate) fn size_on_disk(&self) -> Result<u64, DbError> {
         match &self.engine {
             Engine::Sled(sled) => {
-                let pages = sled.with(|opened| Ok(opened.pages.len()?))?;
-                Ok(sled.read(sled::Db::size_on_disk)?.saturating_add(pages))
+                let rows = sled.read(sled::Db::size_on_disk)?;
+                sled.with(|opened| {
+                    opened.files.iter().try_fold(rows, |size, file| Ok(size.saturating_add(file.len()?)))
+                })
             }
             Engine::Memory(memory) => Ok(memory.size()),
         }
@@ -480,7 +494,7 @@ struct Opened {
     path: PathBuf,
     /// Another descriptor of sled's log file, for `fdatasync`.
     file: File,
-    pages: PageFile,
+    files: ForEachFile<FileOnDisk>,
 }
 
 impl Opened {
@@ -500,7 +514,8 @@ impl Opened {
         });
         let db = db.map_err(|error| if is_lock(&error) { DbError::Locked { path: path.to_owned() } } else { error })?;
         let file = File::open(path.join(LOG))?;
-        Ok(Self { db, path: path.to_owned(), file, pages: PageFile::new(path) })
+        let files = ForEachFile::new(|file| FileOnDisk::new(path, file));
+        Ok(Self { db, path: path.to_owned(), file, files })
     }
 
     fn require_in_place(&self) -> Result<(), DbError> {
@@ -584,11 +599,11 @@ impl Sled {
         result
     }
 
-    fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+    fn write_file(&self, write: impl FnOnce(&ForEachFile<FileOnDisk>) -> io::Result<()>) -> Result<(), DbError> {
         if self.broken.load(Ordering::Acquire) {
             return Err(DbError::Broken);
         }
-        self.with(|opened| Ok(opened.pages.write(position, bytes)?))
+        self.with(|opened| Ok(write(&opened.files)?))
     }
 
     fn flush(&self) -> Result<(), DbError> {
@@ -600,7 +615,7 @@ impl Sled {
                 let _flushing = self.flushing.lock();
                 self.write(|db| db.flush())?;
                 let synced = self.with(|opened| {
-                    opened.pages.flush()?;
+                    opened.files.iter().try_for_each(FileOnDisk::flush)?;
                     Ok(opened.file.sync_data()?)
                 });
                 if synced.is_err() {

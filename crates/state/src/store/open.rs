@@ -16,7 +16,7 @@ use super::{
 #[cfg(test)]
 use crate::db::Disk;
 use crate::{
-    archive::{Archive, ArchiveError, Files},
+    archive::{Archive, ArchiveError, Files, OpenArchiveError},
     checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability},
     error::{OpenError, StateError},
@@ -312,8 +312,8 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
 
-/// Opens the record with the hash index in `index`. If opening fails, tries an empty index in memory. If the second
-/// attempt succeeds, and the disk was not full, the damage is in the index database.
+/// Opens the record with the hash index in `index`. If opening finds damage, tries an empty index in memory. If the second
+/// attempt succeeds, the damage is in the index database.
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,
@@ -321,9 +321,9 @@ pub(super) fn open_archive(
     progress: Progress<'_>,
 ) -> Result<Archive, Opening> {
     let mut open = |index| Archive::open(record.clone(), index, changes.clone(), head_marker, progress);
-    open(index.clone()).map_err(|error| match open(Db::in_memory()) {
-        Ok(_) if !is_no_room(&error) => Opening::Damaged(error.to_string()),
-        Ok(_) => Opening::Failed(OpenError::Record(error)),
-        Err(error) => Opening::Failed(OpenError::Record(error)),
+    open(index.clone()).map_err(|error| match (open(Db::in_memory()), &error) {
+        (Ok(_), OpenArchiveError::Archive(damage)) if damage.is_damage() => Opening::Damaged(error.to_string()),
+        (Ok(_), _) => Opening::Failed(OpenError::Record(error)),
+        (Err(error), _) => Opening::Failed(OpenError::Record(error)),
     })
 }

@@ -26,8 +26,9 @@ const LAYOUT: u8 = 3;
 const SLOTS: [u8; 2] = [0x10, 0x11];
 /// First byte of the row of a page in several rows.
 const PARTS_KIND: u8 = 3;
-/// Tables that both layouts have: the key index, and the hash index.
-const SAME_TABLES: std::ops::Range<u8> = space::KEYS..0xff;
+/// Tables that both layouts have: the key index. The hash index, from table `f0` on, has another format now, so opening
+/// makes it again.
+const SAME_TABLES: std::ops::Range<u8> = space::KEYS..space::HASH_INDEX;
 
 /// Returns whether a database has layout 3.
 pub(crate) fn is_due(db: &Db) -> Result<bool, StateError> {

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
-    db::Db,
+    db::{DataFile, Db},
     error::StateError,
     file::create_anew,
     keys::Keys,
@@ -320,7 +320,7 @@ impl PageStore {
         place: PagePlace,
     ) -> Result<Result<Page, &'static str>, StateError> {
         let bytes = match place.len() {
-            ..=LARGEST_PAGE => self.stored(self.db.read_page(place.position(), place.len()))?,
+            ..=LARGEST_PAGE => self.stored(self.db.read_at(DataFile::Pages, place.position(), place.len()))?,
             _ => None,
         };
         let page = bytes.ok_or("page is missing").and_then(|bytes| {
@@ -344,7 +344,7 @@ impl PageStore {
     }
 
     fn write_run(&self, run: Option<Run>) -> Result<(), StateError> {
-        run.map_or(Ok(()), |(position, bytes)| Ok(self.db.write_page(position, &bytes)?))
+        run.map_or(Ok(()), |(position, bytes)| Ok(self.db.write_at(DataFile::Pages, position, &bytes)?))
     }
 
     /// Frees the space of a page that the checkpoint in progress does not have. The next checkpoint can use this space.

@@ -428,7 +428,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        db::Disk,
+        db::{DataFile, Disk},
         versioned_trie::pages::{Checkpoint, RootPointer},
     };
 
@@ -465,7 +465,11 @@ mod tests {
     /// Adds and frees pages in a checkpoint, and returns its pages.
     fn change(space: &mut Space, db: &Db, pages: &Pages, added: &[usize], freed: &[usize], seed: u64) -> Pages {
         let mut next = pages.clone();
-        let write = |run: Option<Run>| run.into_iter().for_each(|(at, bytes)| db.write_page(at, &bytes).unwrap());
+        let write = |run: Option<Run>| {
+            if let Some((at, bytes)) = run {
+                db.write_at(DataFile::Pages, at, &bytes).unwrap();
+            }
+        };
         space.begin();
         for (number, len) in added.iter().enumerate() {
             if let Some(at) = freed.get(number).and_then(|at| next.keys().nth(at % next.len().max(1)).copied()) {
@@ -508,7 +512,7 @@ mod tests {
                         db.flush().unwrap();
                         // Readers use the pages of the previous checkpoint until the next checkpoint begins.
                         for (at, (_, page)) in pages.iter().chain(&next) {
-                            prop_assert!(db.read_page(*at, page.len()).unwrap().as_ref() == Some(page), "page at {at}");
+                            prop_assert!(db.read_at(DataFile::Pages, *at, page.len()).unwrap().as_ref() == Some(page), "page at {at}");
                         }
                         pages = next;
                         space.finish();
@@ -525,7 +529,7 @@ mod tests {
                     }
                 }
                 for (at, (_, page)) in &pages {
-                    prop_assert!(db.read_page(*at, page.len()).unwrap().as_ref() == Some(page), "page at {at}");
+                    prop_assert!(db.read_at(DataFile::Pages, *at, page.len()).unwrap().as_ref() == Some(page), "page at {at}");
                 }
                 prop_assert_eq!(space.check(pages.values().map(|(place, _)| *place).collect()), Ok(()));
                 if let Some((place, _)) = pages.values().next() {

@@ -16,7 +16,7 @@ use super::{
     update::Update,
 };
 use crate::{
-    db::{Db, Disk},
+    db::{DataFile, Db, Disk},
     error::StateError,
     keys::KeyChanges,
     version::Version,
@@ -325,7 +325,7 @@ fn damage_is_found_or_harmless() {
             let place = places[random.below(places.len() as u64) as usize];
             let first = place.position() as usize;
             let is_cut = random.below(4) == 0;
-            fixture.disk.damage_pages(|file| {
+            fixture.disk.damage_file(DataFile::Pages, |file| {
                 let at = first + at % place.len();
                 file[at] ^= 1 << (at % 8);
                 if is_cut {

@@ -2,13 +2,27 @@
 
 use silica_protocol::BlockHash;
 
-use super::{Extent, State, segment::Segment};
-use crate::codec::{Malformed, Reader, Writer, seal};
+use super::{
+    Extent,
+    segment::{MOST_BITS, Segment, Shape},
+};
+use crate::{
+    codec::{Malformed, Reader, Writer, seal},
+    layout::space,
+};
 
-/// Table of the manifest in the derived database. The index has this table and all tables with higher numbers.
-pub(super) const MANIFEST: u8 = 0xf0;
+/// Table of the manifest in the derived database.
+pub(super) const MANIFEST: u8 = space::HASH_INDEX;
 /// Format of the index. An index with a different format is built again from the record.
-pub(super) const FORMAT: u64 = 1;
+pub(super) const FORMAT: u64 = 2;
+
+/// The content of a manifest.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    pub(super) segments: Vec<Shape>,
+    pub(super) covered: Extent,
+    pub(super) next_segment: u32,
+}
 
 pub(super) fn write_manifest(segments: &[Segment], covered: Extent, next_segment: u32) -> Vec<u8> {
     let mut out = Writer::new();
@@ -17,15 +31,16 @@ pub(super) fn write_manifest(segments: &[Segment], covered: Extent, next_segment
     out.number(covered.blocks);
     out.raw(covered.newest.unwrap_or(BlockHash::ZERO).as_bytes());
     out.len(segments.len());
-    for segment in segments {
-        out.number(segment.id);
-        out.number(segment.bits);
-        out.number(segment.entries);
+    for Segment { shape, .. } in segments {
+        out.number(shape.id);
+        out.number(shape.bits);
+        out.number(shape.entries);
+        out.number(shape.position);
     }
     seal(&[MANIFEST], out.as_slice())
 }
 
-pub(super) fn read_manifest(payload: &[u8]) -> Result<(State, u32), Malformed> {
+pub(super) fn read_manifest(payload: &[u8]) -> Result<Manifest, Malformed> {
     const WHAT: &str = "manifest of index";
     let mut reader = Reader::new(payload);
     if reader.number::<u64>(WHAT)? != FORMAT {
@@ -37,12 +52,13 @@ pub(super) fn read_manifest(payload: &[u8]) -> Result<(State, u32), Malformed> {
     let count: usize = reader.number(WHAT)?;
     let mut segments = Vec::new();
     for _ in 0..count {
-        let segment = Segment { id: reader.number(WHAT)?, bits: reader.number(WHAT)?, entries: reader.number(WHAT)? };
-        if segment.bits > 31 {
+        let [id, bits] = [reader.number(WHAT)?, reader.number(WHAT)?];
+        let shape = Shape { id, bits, entries: reader.number(WHAT)?, position: reader.number(WHAT)? };
+        if shape.bits > MOST_BITS {
             return Err(Malformed(WHAT));
         }
-        segments.push(segment);
+        segments.push(shape);
     }
     reader.finish(WHAT)?;
-    Ok((State { segments, covered: Extent { blocks, newest }, ..State::default() }, next_segment))
+    Ok(Manifest { segments, covered: Extent { blocks, newest }, next_segment })
 }

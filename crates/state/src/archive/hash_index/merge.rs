@@ -1,17 +1,24 @@
-//! Maintenance: merges segments of similar sizes, and removes the segments that a merge has replaced.
+//! Maintenance: merges segments of similar sizes, and removes the rows of an earlier format.
 
-use std::sync::atomic::Ordering;
+use std::{iter::Peekable, ops::Range, sync::atomic::Ordering, vec};
 
-use super::{Index, State, segment::Segment};
-use crate::{archive::error::ArchiveError, merge_policy::to_merge};
+use super::{
+    Index, State, damaged,
+    entry::Entry,
+    segment::{MOST_ENTRIES, Segment, SegmentWriter, Shape},
+};
+use crate::{archive::error::ArchiveError, db::Db, merge_policy::to_merge};
+
+/// Table of the buckets of format 1 in the derived database.
+pub(super) const OLD_BUCKETS: u8 = 0xf1;
 
 /// State of the maintaining thread.
 #[derive(Debug, Default)]
 pub(super) struct Upkeep {
     pub(super) next_segment: u32,
     pub(super) merge: Option<Merge>,
-    /// Ids of segments that are on disk, but not in the manifest.
-    pub(super) garbage: Vec<u32>,
+    /// Whether the database can have rows of format 1.
+    pub(super) has_old_rows: bool,
 }
 
 impl Upkeep {
@@ -20,95 +27,181 @@ impl Upkeep {
         self.next_segment = id.wrapping_add(1);
         id
     }
+
+    /// Returns the places of the file that a new segment must not use.
+    pub(super) fn used<'a>(&'a self, segments: impl IntoIterator<Item = &'a Segment>) -> Vec<Range<u64>> {
+        let output = self.merge.iter().map(|merge| merge.output.shape().place());
+        segments.into_iter().map(|segment| segment.shape.place()).chain(output).collect()
+    }
 }
 
 /// A merge in progress.
 #[derive(Debug)]
 pub(super) struct Merge {
-    pub(super) inputs: Vec<Segment>,
-    pub(super) output: Segment,
-    pub(super) next_bucket: u32,
-    /// Number of entries written by the merge.
-    pub(super) entries: u64,
+    inputs: Vec<Input>,
+    output: SegmentWriter,
+}
+
+/// A segment whose buckets a merge reads in order.
+#[derive(Debug)]
+struct Input {
+    segment: Segment,
+    next_bucket: u32,
+    /// The entries of the previous bucket that are in no output bucket yet.
+    rest: Peekable<vec::IntoIter<Entry>>,
+}
+
+impl Input {
+    fn new(segment: Segment) -> Self {
+        Self { segment, next_bucket: 0, rest: Vec::new().into_iter().peekable() }
+    }
+
+    /// Appends the entries of a bucket of the output to `content`. Returns the number of reads. An input has at most as
+    /// many buckets as the output. So all entries of an output bucket are in one bucket of the input.
+    fn take(
+        &mut self,
+        db: &Db,
+        output: &SegmentWriter,
+        bucket: u32,
+        content: &mut Vec<Entry>,
+    ) -> Result<u32, ArchiveError> {
+        let output = output.shape();
+        let shift = output.bits.saturating_sub(self.segment.shape.bits);
+        let mut reads = 0;
+        if bucket.checked_shr(shift).unwrap_or(0) == self.next_bucket {
+            let entries = |bytes: &[_]| bytes.iter().map(Entry::from_bytes).collect::<Vec<_>>();
+            self.rest = self.segment.visit(db, self.next_bucket, entries)?.into_iter().peekable();
+            self.next_bucket = self.next_bucket.saturating_add(1);
+            reads = 1;
+        }
+        while let Some(entry) = self.rest.next_if(|entry| output.bucket_of(entry.prefix) == bucket) {
+            content.push(entry);
+        }
+        Ok(reads)
+    }
+
+    fn is_exhausted(&mut self) -> bool {
+        self.next_bucket == self.segment.shape.buckets() && self.rest.peek().is_none()
+    }
+}
+
+impl Merge {
+    /// Begins a merge into a segment with this name.
+    fn new(id: u32, inputs: Vec<Segment>, used: Vec<Range<u64>>) -> Self {
+        let mut shape = Shape::new(id, entries_of(&inputs));
+        // Without equal entries, an input can have more buckets than its entries require.
+        shape.bits = inputs.iter().map(|input| input.shape.bits).fold(shape.bits, u32::max);
+        let output = SegmentWriter::new(shape.at_free_place(used));
+        Self { inputs: inputs.into_iter().map(Input::new).collect(), output }
+    }
+
+    /// Merges buckets until `budget` is spent or the output has all buckets. Returns the number of reads and writes.
+    fn advance(&mut self, db: &Db, budget: u32) -> Result<u32, ArchiveError> {
+        let mut spent = 0_u32;
+        while spent < budget
+            && let Some(bucket) = self.output.next_bucket()
+        {
+            let mut content = Vec::new();
+            for input in &mut self.inputs {
+                spent = spent.saturating_add(input.take(db, &self.output, bucket, &mut content)?);
+            }
+            content.sort_unstable();
+            content.dedup();
+            self.output.add(db, &content)?;
+            spent = spent.saturating_add(1);
+        }
+        Ok(spent)
+    }
 }
 
 impl Index {
-    /// Merges segments and removes replaced segments, with up to `budget` reads and writes. Returns whether work
-    /// remains.
+    /// Merges segments, and then removes old rows, with up to `budget` reads and writes. Returns whether work remains.
     pub(crate) fn tidy(&self, budget: u32) -> Result<bool, ArchiveError> {
+        if self.merge(budget)? {
+            return Ok(true);
+        }
+        let mut upkeep = self.upkeep();
+        if upkeep.has_old_rows {
+            upkeep.has_old_rows = self.remove_old_rows(budget)? == budget;
+        }
+        Ok(upkeep.has_old_rows)
+    }
+
+    /// Merges segments with up to `budget` reads and writes. Returns whether work remains.
+    pub(crate) fn merge(&self, budget: u32) -> Result<bool, ArchiveError> {
         let mut upkeep = self.upkeep();
         let mut left = budget;
         while left > 0 {
             let state = self.state();
-            let step = if let Some(segment) = upkeep.garbage.last().copied() {
-                let removed = self.remove_some(segment, left)?;
-                if removed < left {
-                    upkeep.garbage.pop();
-                }
-                removed
-            } else if let Some(merge) = &mut upkeep.merge {
-                let step = self.merge_some(merge, left)?;
-                if merge.next_bucket == merge.output.buckets() {
-                    self.finish_merge(&mut upkeep, &state)?;
-                }
-                step
-            } else if let Some(inputs) = mergeable(&state.segments) {
-                let entries = inputs.iter().map(|segment| segment.entries).fold(0, u64::saturating_add);
-                let output = Segment::new(upkeep.take_id(), entries);
-                upkeep.merge = Some(Merge { inputs, output, next_bucket: 0, entries: 0 });
-                1
-            } else {
-                return Ok(false);
+            let Some(mut merge) = upkeep.merge.take() else {
+                let Some(inputs) = mergeable(&state.segments) else { return Ok(false) };
+                let id = upkeep.take_id();
+                upkeep.merge = Some(Merge::new(id, inputs, upkeep.used(&state.segments)));
+                left = left.saturating_sub(1);
+                continue;
             };
+            // After an error, the merge begins again.
+            let step = merge.advance(&self.db, left).inspect_err(|error| {
+                if error.is_damage() {
+                    self.damaged.store(true, Ordering::Relaxed);
+                }
+                self.trim(&upkeep, &state.segments);
+            })?;
+            if merge.output.next_bucket().is_some() {
+                upkeep.merge = Some(merge);
+            } else {
+                self.finish_merge(&upkeep, &state, merge)?;
+            }
             left = left.saturating_sub(step.max(1));
         }
         Ok(true)
     }
 
-    /// Merges buckets until `budget` is spent. Returns the number of reads and writes.
-    fn merge_some(&self, merge: &mut Merge, budget: u32) -> Result<u32, ArchiveError> {
-        let mut spent = 0_u32;
-        while spent < budget && merge.next_bucket < merge.output.buckets() {
-            let bucket = merge.next_bucket;
-            let mut content = Vec::new();
-            for input in &merge.inputs {
-                // An input has at most as many buckets as the output. So all entries of an output bucket are in one
-                // bucket of each input.
-                let shift = merge.output.bits.saturating_sub(input.bits);
-                let entries = self.read_bucket(*input, bucket.checked_shr(shift).unwrap_or(0));
-                let entries = entries.inspect_err(|error| {
-                    if error.is_damage() {
-                        self.damaged.store(true, Ordering::Relaxed);
-                    }
-                })?;
-                content.extend(entries.into_iter().filter(|entry| merge.output.bucket_of(entry.prefix) == bucket));
-                spent = spent.saturating_add(1);
-            }
-            content.sort_unstable();
-            content.dedup();
-            self.write_bucket(merge.output, bucket, &content)?;
-            merge.entries = merge.entries.saturating_add(u64::try_from(content.len()).unwrap_or(u64::MAX));
-            spent = spent.saturating_add(1);
-            merge.next_bucket = bucket.saturating_add(1);
+    fn finish_merge(&self, upkeep: &Upkeep, state: &State, merge: Merge) -> Result<(), ArchiveError> {
+        let Merge { mut inputs, output } = merge;
+        if !inputs.iter_mut().all(Input::is_exhausted) {
+            self.damaged.store(true, Ordering::Relaxed);
+            return Err(damaged("an entry is in a wrong bucket"));
         }
-        Ok(spent)
+        let output = output.finish(&self.db)?;
+        let is_input = |segment: &Segment| inputs.iter().any(|input| input.segment.shape == segment.shape);
+        let mut segments = state.segments.clone();
+        let first = segments.iter().position(is_input).unwrap_or(0);
+        segments.retain(|segment| !is_input(segment));
+        segments.insert(first, output);
+        self.publish(upkeep, segments, state.covered, 0)
     }
 
-    fn finish_merge(&self, upkeep: &mut Upkeep, state: &State) -> Result<(), ArchiveError> {
-        let Some(Merge { inputs, output, entries, .. }) = upkeep.merge.take() else { return Ok(()) };
-        let output = Segment { entries, ..output };
-        let mut segments = state.segments.clone();
-        let first = segments.iter().position(|segment| inputs.contains(segment)).unwrap_or(0);
-        segments.retain(|segment| !inputs.contains(segment));
-        segments.insert(first, output);
-        self.publish(upkeep, segments, state.covered, 0)?;
-        upkeep.garbage.extend(inputs.iter().map(|segment| segment.id));
-        Ok(())
+    /// Removes up to `budget` rows of format 1. Returns the number of removed rows.
+    fn remove_old_rows(&self, budget: u32) -> Result<u32, ArchiveError> {
+        let rows = self.db.scan(old_rows()).take(usize::try_from(budget).unwrap_or(usize::MAX));
+        let keys = rows.map(|row| row.map(|(key, _)| key)).collect::<Result<Vec<_>, _>>()?;
+        for key in &keys {
+            self.db.remove(key)?;
+        }
+        Ok(u32::try_from(keys.len()).unwrap_or(u32::MAX))
     }
 }
 
-/// Returns the segments to merge, or `None`.
+/// Returns the keys of the buckets of format 1.
+pub(super) fn old_rows() -> Range<Vec<u8>> {
+    vec![OLD_BUCKETS]..vec![OLD_BUCKETS.saturating_add(1)]
+}
+
+/// Returns the segments to merge, or `None`. Leaves out segments that are too large for a merge.
 pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
-    let positions = to_merge(segments.iter().map(|segment| segment.entries))?;
-    Some(positions.into_iter().filter_map(|position| segments.get(position).copied()).collect())
+    let mut candidates = segments.to_vec();
+    loop {
+        let positions = to_merge(candidates.iter().map(|segment| segment.shape.entries))?;
+        let inputs: Vec<_> = positions.into_iter().filter_map(|position| candidates.get(position).cloned()).collect();
+        if entries_of(&inputs) <= MOST_ENTRIES {
+            return Some(inputs);
+        }
+        let largest = inputs.iter().map(|segment| segment.shape).max_by_key(|shape| shape.entries);
+        candidates.retain(|segment| Some(segment.shape) != largest);
+    }
+}
+
+fn entries_of(segments: &[Segment]) -> u64 {
+    segments.iter().map(|segment| segment.shape.entries).fold(0, u64::saturating_add)
 }

@@ -4,19 +4,15 @@
 //! to the positions of transactions with such a hash. The caller reads these transactions and compares the whole hash.
 //!
 //! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in
-//! segments. A segment is a sorted set of entries, which is written once. The leading bits of the hash divide the
-//! segment into buckets of 128 to 256 entries on average. Hashes are uniformly distributed, so the hash determines the
-//! bucket, and a lookup takes one read for each segment. Segments of similar sizes are merged. Therefore the number of
-//! segments grows with the logarithm of the number of transactions.
+//! segments, in a data file of the database. A segment is a sorted set of entries, which is written once. The leading
+//! bits of the hash divide the segment into buckets of 128 to 256 entries on average. Hashes are uniformly distributed,
+//! so the hash determines the bucket, and a lookup takes one read for each segment. Segments of similar sizes are
+//! merged. Therefore the number of segments grows with the logarithm of the number of transactions.
 //!
-//! ```text
-//! manifest   table (1)                                     format, next segment, blocks covered, newest hash, segments
-//! bucket     table (1)  segment (4)  bucket (4)  part (2)  whether more parts follow (1), entries of 16 bytes
-//! ```
-//!
-//! A segment has a value for every bucket, even for an empty bucket, and every value has a checksum. So a missing value
-//! is always damage. It does not mean that a transaction does not exist. The index can be rebuilt from the record at
-//! any time, also during reads.
+//! A row of the database has the manifest: the list of segments with their places in the file. After a merge, new
+//! segments use the places of its inputs. Each bucket has a checksum, also an empty bucket. So other bytes are always
+//! damage. They do not mean that a transaction does not exist. The index can be rebuilt from the record at any time,
+//! also during reads.
 
 mod entry;
 mod manifest;
@@ -39,15 +35,15 @@ use silica_protocol::{BlockHash, BlockNumber};
 pub(super) use self::entry::{Entry, Kind, Position};
 use self::{
     entry::prefix,
-    manifest::{MANIFEST, read_manifest, write_manifest},
+    manifest::{MANIFEST, Manifest, read_manifest, write_manifest},
     memtable::Memtable,
-    merge::Upkeep,
-    segment::{Segment, stored_segments},
+    merge::{Upkeep, old_rows},
+    segment::Segment,
 };
 use super::{error::ArchiveError, section::Place};
 use crate::{
     codec::unseal,
-    db::{Db, DbError},
+    db::{DataFile, Db, DbError},
 };
 
 /// Number of entries of a segment when the index is rebuilt from the record.
@@ -88,37 +84,47 @@ pub(super) struct Extent {
 }
 
 impl Index {
-    /// Opens the index with the segments of its manifest. If the manifest is missing or damaged, the index is empty.
+    /// Opens the index with the segments of its manifest. If the manifest or the table of a segment is missing or
+    /// damaged, the index is empty.
     pub(super) fn open(db: Db) -> Result<Self, DbError> {
         let manifest = db.get(&[MANIFEST])?;
         let manifest = manifest.and_then(|value| read_manifest(unseal(&[MANIFEST], &value)?).ok());
-        let (state, next_segment) = manifest.unwrap_or_default();
-        let mut upkeep = Upkeep { next_segment, ..Upkeep::default() };
-        for segment in stored_segments(&db)? {
-            if !state.segments.iter().any(|known| known.id == segment) {
-                upkeep.garbage.push(segment);
-                upkeep.next_segment = upkeep.next_segment.max(segment.saturating_add(1));
+        let (mut state, mut upkeep) = (State::default(), Upkeep::default());
+        if let Some(Manifest { segments, covered, next_segment }) = manifest {
+            upkeep.next_segment = next_segment;
+            let opened = segments.iter().map(|shape| Segment::open(&db, *shape)).collect::<Result<Option<_>, _>>()?;
+            if let Some(segments) = opened {
+                state = State { segments, covered, ..State::default() };
             }
         }
-        Ok(Self {
+        upkeep.has_old_rows = db.scan(old_rows()).next().transpose()?.is_some();
+        let index = Self {
             db,
             memtable: Mutex::new(Memtable { extent: state.covered, undo: None }),
             state: RwLock::new(Arc::new(state)),
             upkeep: Mutex::new(upkeep),
             damaged: AtomicBool::new(false),
-        })
+        };
+        index.trim(&index.upkeep(), &index.state().segments);
+        Ok(index)
     }
 
     /// Removes all entries from the index.
     pub(super) fn reset(&self) -> Result<(), DbError> {
-        // The manifest first, so that it never names a removed segment.
-        self.db.remove(&[MANIFEST])?;
         let mut upkeep = self.upkeep();
-        let old = self.state();
-        upkeep.garbage.extend(old.segments.iter().map(|segment| segment.id));
+        // Durable before new segments use the places of the old ones.
+        self.db.remove(&[MANIFEST])?;
+        self.flush()?;
+        upkeep.merge = None;
         self.change(|state| *state = State { generation: state.generation.wrapping_add(1), ..State::default() });
         *self.memtable() = Memtable::default();
         Ok(())
+    }
+
+    /// Makes all writes durable. With relaxed durability, they survive the end of the process.
+    fn flush(&self) -> Result<(), DbError> {
+        self.db.flush()?;
+        self.db.write_out()
     }
 
     /// Returns the blocks whose entries are on disk.
@@ -157,8 +163,8 @@ impl Index {
                     entries.dedup();
                     return Ok(entries.into_iter().take(most).map(Entry::position).collect());
                 }
-                // A merge may have removed a segment after this function read `state`. Damage is certain only if
-                // `state` has not changed.
+                // After this function read `state`, a new segment may have taken the place of a merged one. Damage is
+                // certain only if `state` has not changed.
                 Err(error) => {
                     let now = self.state();
                     if now.generation == state.generation {
@@ -191,10 +197,11 @@ impl Index {
         self.db.require_service()?;
         for segment in &state.segments {
             let before = found.len();
-            for bucket in segment.bucket_of(*prefixes.start())..=segment.bucket_of(*prefixes.end()) {
-                self.visit_bucket(*segment, bucket, |part| {
-                    let below = part.partition_point(|bytes| Entry::from_bytes(bytes) < *range.start());
-                    let from = part.iter().skip(below).map(Entry::from_bytes);
+            let bucket_of = |prefix: &u64| segment.shape.bucket_of(*prefix);
+            for bucket in bucket_of(prefixes.start())..=bucket_of(prefixes.end()) {
+                segment.visit(&self.db, bucket, |entries| {
+                    let below = entries.partition_point(|bytes| Entry::from_bytes(bytes) < *range.start());
+                    let from = entries.iter().skip(below).map(Entry::from_bytes);
                     found.extend(from.take_while(|entry| entry <= range.end()).filter(&visible));
                 })?;
                 if found.len().saturating_sub(before) >= most {
@@ -224,7 +231,7 @@ impl Index {
         }
         let mut segments = state.segments.clone();
         if !entries.is_empty() {
-            segments.push(self.write_segment(upkeep.take_id(), &entries)?);
+            segments.push(self.write_segment(upkeep.take_id(), &entries, upkeep.used(&segments))?);
         }
         self.publish(&upkeep, segments, extent, state.frozen.len())
     }
@@ -237,21 +244,18 @@ impl Index {
         mut entries_of: impl FnMut(u64) -> Result<Vec<Entry>, ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let mut upkeep = self.upkeep();
+        upkeep.merge = None;
+        let old = self.state();
         let (mut segments, mut entries) = (Vec::new(), BTreeSet::new());
         for block in 0..extent.blocks {
             entries.extend(entries_of(block)?);
-            if entries.len() >= REBUILD {
-                segments.push(self.write_segment(upkeep.take_id(), &entries)?);
+            if entries.len() >= REBUILD || block.saturating_add(1) == extent.blocks && !entries.is_empty() {
+                let used = upkeep.used(old.segments.iter().chain(&segments));
+                segments.push(self.write_segment(upkeep.take_id(), &entries, used)?);
                 entries.clear();
             }
         }
-        if !entries.is_empty() {
-            segments.push(self.write_segment(upkeep.take_id(), &entries)?);
-        }
-        let old = self.state();
         self.publish(&upkeep, segments, extent, 0)?;
-        let unfinished = upkeep.merge.take().map(|merge| merge.output.id);
-        upkeep.garbage.extend(old.segments.iter().map(|segment| segment.id).chain(unfinished));
         let mut memtable = self.memtable();
         if memtable.extent.blocks < extent.blocks {
             *memtable = Memtable { extent, undo: None };
@@ -262,24 +266,30 @@ impl Index {
 
     /// Verifies every bucket of every segment. Returns the number of entries on disk and in memory.
     pub(super) fn check(&self) -> Result<u64, ArchiveError> {
-        let state = self.state();
+        loop {
+            let state = self.state();
+            match self.check_segments(&state) {
+                // As in a search: a new segment may have taken the place of a merged one.
+                Err(_) if self.state().generation != state.generation => {}
+                checked => return checked,
+            }
+        }
+    }
+
+    fn check_segments(&self, state: &State) -> Result<u64, ArchiveError> {
         let mut total = u64::try_from(self.memtable_len()).unwrap_or(u64::MAX);
         for segment in &state.segments {
-            let mut entries = 0_u64;
             let mut newest = None;
-            for bucket in 0..segment.buckets() {
-                for entry in self.read_bucket(*segment, bucket)? {
-                    if segment.bucket_of(entry.prefix) != bucket || newest >= Some(entry) {
+            for bucket in 0..segment.shape.buckets() {
+                let entries = |bytes: &[_]| bytes.iter().map(Entry::from_bytes).collect::<Vec<_>>();
+                for entry in segment.visit(&self.db, bucket, entries)? {
+                    if segment.shape.bucket_of(entry.prefix) != bucket || newest >= Some(entry) {
                         return Err(damaged("entries are out of order"));
                     }
                     newest = Some(entry);
-                    entries = entries.saturating_add(1);
                 }
             }
-            if entries != segment.entries {
-                return Err(damaged("entries are missing"));
-            }
-            total = total.saturating_add(entries);
+            total = total.saturating_add(segment.shape.entries);
         }
         Ok(total)
     }
@@ -309,16 +319,24 @@ impl Index {
         thawed: usize,
     ) -> Result<(), ArchiveError> {
         // The segments first: the manifest must not become durable before them.
-        self.db.flush()?;
+        self.flush()?;
         self.db.insert(&[MANIFEST], &write_manifest(&segments, covered, upkeep.next_segment))?;
-        self.db.flush()?;
+        // Durable before new segments use the places of segments that are no longer in the manifest.
+        self.flush()?;
         self.change(|state| {
             state.segments = segments;
             state.covered = covered;
             state.generation = state.generation.wrapping_add(1);
             state.frozen.drain(..thawed);
         });
+        self.trim(upkeep, &self.state().segments);
         Ok(())
+    }
+
+    /// Cuts the file after the last segment. A failure is ignored: the next call tries again.
+    fn trim(&self, upkeep: &Upkeep, segments: &[Segment]) {
+        let end = upkeep.used(segments).into_iter().map(|place| place.end).max().unwrap_or(0);
+        let _: Result<(), DbError> = self.db.truncate(DataFile::Hashes, end);
     }
 }
 
@@ -333,8 +351,8 @@ mod tests {
     use silica_protocol::sha256;
 
     use super::{
-        merge::mergeable,
-        segment::{BUCKETS, key},
+        merge::{OLD_BUCKETS, mergeable},
+        segment::Shape,
         *,
     };
     use crate::db::Disk;
@@ -412,6 +430,7 @@ mod tests {
         Add(u32),
         Back(Pick),
         Crash(usize),
+        Fail(u64, usize),
         Find(Pick, u32),
         Rebuild,
         Remember,
@@ -423,6 +442,7 @@ mod tests {
         prop_oneof![
             6 => prop_oneof![0u32..5, 100..700u32].prop_map(Op::Add),
             1 => (0..40_usize).prop_map(Op::Crash),
+            3 => (0..60_u64, 0..40_usize).prop_map(|(writes, kept)| Op::Fail(writes, kept)),
             8 => (any::<Pick>(), 0u32..700).prop_map(|(block, position)| Op::Find(block, position)),
             3 => any::<Pick>().prop_map(Op::Back),
             1 => Just(Op::Rebuild),
@@ -441,6 +461,8 @@ mod tests {
             let mut index = open(&disk, &counts);
             // The undo log has entries of the blocks from this number on.
             let mut since = None;
+            // Number of blocks at the last change of the manifest that has succeeded.
+            let mut stored = 0;
             for op in ops {
                 match op {
                     Op::Add(count) => {
@@ -464,12 +486,27 @@ mod tests {
                     }
                     Op::Crash(kept) => {
                         disk.crash(kept);
+                        prop_assert_eq!(Index::open(Db::on_disk(&disk)).unwrap().covered().blocks, stored);
                         index = open(&disk, &counts);
                         since = None;
+                    }
+                    Op::Fail(writes, kept) => {
+                        disk.fail_after(writes);
+                        let (was_stored, _) = (index.store().is_ok(), index.tidy(1000));
+                        stored = if was_stored { counts.len() as u64 } else { stored };
+                        disk.crash(kept);
+                        let covered = Index::open(Db::on_disk(&disk)).unwrap().covered().blocks;
+                        // A failed change of the manifest can be durable.
+                        prop_assert!(covered == stored || !was_stored && covered == counts.len() as u64);
+                        stored = covered;
+                        index = open(&disk, &counts);
+                        since = None;
+                        prop_assert_eq!(index.check().unwrap(), counts.iter().copied().map(u64::from).sum::<u64>());
                     }
                     Op::Find(block, position) => check(&index, &counts, block.index(counts.len() + 1) as u64, position),
                     Op::Rebuild => {
                         let extent = index.covered();
+                        prop_assert_eq!(extent.blocks, stored);
                         index.rebuild(extent, |block| Ok(entries(block, counts[block as usize]))).unwrap();
                     }
                     Op::Remember => {
@@ -478,7 +515,7 @@ mod tests {
                     }
                     Op::Store => {
                         index.store().unwrap();
-                        since = None;
+                        (since, stored) = (None, counts.len() as u64);
                         prop_assert_eq!((index.covered().blocks, index.memtable_len()), (counts.len() as u64, 0));
                     }
                     Op::Tidy(budget) => drop(index.tidy(budget).unwrap()),
@@ -489,10 +526,9 @@ mod tests {
             while index.tidy(100).unwrap() {}
             let segments = index.state().segments.clone();
             prop_assert!(mergeable(&segments).is_none(), "{:?}", segments);
-            let values: u32 = segments.iter().map(Segment::buckets).sum();
-            index.db.flush().unwrap();
-            let first_parts = disk.keys().iter().filter(|key| key[0] == BUCKETS && key.ends_with(&[0, 0])).count();
-            prop_assert_eq!(first_parts, values as usize, "nothing is left of merged segments");
+            let mut places: Vec<_> = segments.iter().map(|segment| segment.shape.place()).collect();
+            places.sort_by_key(|place| place.start);
+            prop_assert!(places.is_sorted_by(|first, next| first.end <= next.start), "{:?}", places);
             for (block, count) in counts.iter().enumerate() {
                 (0..*count).step_by(97).for_each(|position| check(&index, &counts, block as u64, position));
             }
@@ -514,20 +550,208 @@ mod tests {
     }
 
     #[test]
-    fn full_buckets_span_parts() {
+    fn file_does_not_grow_without_new_entries() {
         let disk = Disk::default();
         let index = open(&disk, &[]);
+        for block in 0..300 {
+            index.add(block_hash(block), &entries(block, 100));
+            index.store().unwrap();
+            while index.tidy(1000).unwrap() {}
+        }
+        let used: u64 =
+            index.state().segments.iter().map(|segment| segment.shape.place()).map(|at| at.end - at.start).sum();
+        let mut size = 0;
+        disk.damage_file(DataFile::Hashes, |file| size = file.len() as u64);
+        assert!(size < 3 * used, "{size} bytes of the file for {used} bytes of segments");
+        for _ in 0..5 {
+            index.rebuild(index.covered(), |block| Ok(entries(block, 100))).unwrap();
+        }
+        disk.damage_file(DataFile::Hashes, |file| assert!((file.len() as u64) < 4 * used));
+        index.reset().unwrap();
+        index.add(block_hash(0), &entries(0, 100));
+        index.store().unwrap();
+        index.db.flush().unwrap();
+        disk.damage_file(DataFile::Hashes, |file| assert!((file.len() as u64) < used / 20));
+    }
+
+    /// A failed merge leaves bytes after the segments, for example on a full disk. An unfinished merge of a killed process
+    /// does too.
+    #[test]
+    fn file_has_no_bytes_of_an_unfinished_merge() {
+        let disk = Disk::default();
+        let index = open(&disk, &[]);
+        for block in 0..2 {
+            index.add(block_hash(block), &entries(block, 5000));
+            index.store().unwrap();
+        }
+        let end = || {
+            let mut end = 0;
+            disk.damage_file(DataFile::Hashes, |file| end = file.len());
+            end
+        };
+        let segments = end();
+        assert!(index.tidy(30).unwrap());
+        index.db.flush().unwrap();
+        assert!(end() > segments);
+        let reopened = Index::open(Db::on_disk(&disk)).unwrap();
+        reopened.db.flush().unwrap();
+        assert_eq!(end(), segments);
+        // After a failed read.
+        assert!(reopened.tidy(30).unwrap());
+        disk.damage_file(DataFile::Hashes, |file| file[segments - 9] ^= 1);
+        let damaged = Index::open(Db::on_disk(&disk)).unwrap();
+        while damaged.tidy(30).is_ok_and(|remains| remains) {}
+        assert!(damaged.is_damaged());
+        damaged.db.flush().unwrap();
+        assert_eq!(end(), segments);
+    }
+
+    #[test]
+    fn segment_at_the_place_of_another_one_is_not_valid() {
+        let index = open(&Disk::default(), &[]);
+        let store = |block: u64| {
+            index.add(block_hash(block), &entries(block, 100));
+            index.store().unwrap();
+        };
+        store(0);
+        let old = index.state();
+        let read = || old.segments[0].visit(&index.db, 0, <[_]>::len);
+        assert_eq!(read().unwrap(), 100);
+        store(1);
+        while index.tidy(100).unwrap() {}
+        store(2);
+        assert_eq!(index.state().segments[1].shape.place(), old.segments[0].shape.place());
+        assert!(read().unwrap_err().is_damage());
+    }
+
+    /// The manifest must not become durable before its segments.
+    #[test]
+    fn interrupted_store_leaves_a_whole_index() {
+        for (writes, kept) in (0..30).flat_map(|writes| [(writes, 0), (writes, 100)]) {
+            let disk = Disk::default();
+            let index = open(&disk, &[]);
+            index.add(block_hash(0), &entries(0, 1000));
+            index.store().unwrap();
+            disk.fail_after(writes);
+            index.add(block_hash(1), &entries(1, 700));
+            let was_stored = index.store().is_ok();
+            disk.crash(kept);
+            let entries = Index::open(Db::on_disk(&disk)).unwrap().check().unwrap();
+            assert!(entries == 1700 || entries == 1000 && !was_stored, "{writes} {kept}: {entries}");
+            assert!(was_stored || writes < 29);
+        }
+    }
+
+    /// The manifest must not name places that new segments overwrite.
+    #[test]
+    fn reset_index_is_empty_after_a_crash() {
+        for writes in 0..8 {
+            let disk = Disk::default();
+            let index = open(&disk, &[]);
+            index.add(block_hash(0), &entries(0, 1000));
+            index.store().unwrap();
+            disk.fail_after(writes);
+            let was_reset = index.reset().is_ok();
+            index.add(block_hash(7), &entries(7, 900));
+            let was_stored = index.store().is_ok();
+            disk.crash(0);
+            let index = Index::open(Db::on_disk(&disk)).unwrap();
+            let expected = match (was_reset, was_stored) {
+                (_, true) => 900,
+                (true, false) => 0,
+                (false, false) => 1000,
+            };
+            assert_eq!(index.check().unwrap(), expected, "{writes}");
+        }
+    }
+
+    /// A merge of equal segments makes one with more buckets than its entries require.
+    #[test]
+    fn merge_of_segments_with_equal_entries_loses_nothing() {
+        let index = open(&Disk::default(), &[]);
+        let add = |block: u64| {
+            let (mut segments, mut upkeep) = (index.state().segments.clone(), index.upkeep());
+            let (id, set) = (upkeep.take_id(), entries(block, 300).into_iter().collect());
+            segments.push(index.write_segment(id, &set, upkeep.used(&segments)).unwrap());
+            index.publish(&upkeep, segments, Extent { blocks: 1, newest: Some(block_hash(0)) }, 0).unwrap();
+        };
+        (0..4).for_each(|_| add(0));
+        while index.tidy(100).unwrap() {}
+        assert_eq!(index.check().unwrap(), 300);
+        add(1);
+        while index.tidy(100).unwrap() {}
+        assert_eq!((index.check().unwrap(), index.state().segments.len()), (600, 1));
+    }
+
+    #[test]
+    fn new_segment_takes_the_first_place_with_enough_room() {
+        let shape = Shape::new(0, 300);
+        let len = shape.place().end;
+        for (used, expected) in [
+            (&[][..], 0),
+            (&[(0, 10)], 10),
+            (&[(len, len + 1)], 0),
+            (&[(len - 1, len + 5), (0, 1)], len + 5),
+            (&[(2 * len, 3 * len), (0, len)], len),
+            (&[(2 * len - 1, 3 * len), (0, len)], 3 * len),
+            (&[(0, 9), (3, 7)], 9),
+        ] {
+            let places = used.iter().map(|(start, end)| *start..*end).collect();
+            assert_eq!(shape.at_free_place(places).position, expected, "{used:?}");
+        }
+    }
+
+    #[test]
+    fn hashes_with_the_same_first_bytes_are_in_one_bucket() {
+        let index = open(&Disk::default(), &[]);
         let alike = |position| Entry::new(Kind::Transaction, &[7; 32], Position { block: 0, position }).unwrap();
         let all: Vec<_> = (0..2000).map(alike).collect();
         index.add(block_hash(0), &all);
         index.store().unwrap();
         assert_eq!(index.find(Kind::Transaction, &[7; 32], BlockNumber::new(0)).unwrap().len(), 2000);
         assert_eq!(index.check().unwrap(), 2000);
-        let last = key(0, index.state().segments[0].bucket_of(prefix(&[7; 32])), 5);
-        disk.damage(&last, |_| None);
-        let index = open(&disk, &[2000]);
-        assert!(index.find(Kind::Transaction, &[7; 32], BlockNumber::new(0)).unwrap_err().is_damage());
-        assert!(index.is_damaged());
+    }
+
+    /// A damaged table is found at opening, and a damaged bucket at the next read.
+    #[test]
+    fn damage_of_each_byte_is_found() {
+        let disk = Disk::default();
+        let index = open(&disk, &[]);
+        let counts = [90, 300];
+        for (block, count) in (0..).zip(counts) {
+            index.add(block_hash(block), &entries(block, count));
+            index.store().unwrap();
+        }
+        let (mut len, expected) = (0, index.check().unwrap());
+        disk.damage_file(DataFile::Hashes, |file| len = file.len());
+        for at in 0..len {
+            disk.damage_file(DataFile::Hashes, |file| file[at] ^= 1 << (at % 8));
+            let index = Index::open(Db::on_disk(&disk)).unwrap();
+            assert!(index.covered().blocks == 0 || index.check().unwrap_err().is_damage(), "byte {at}");
+            disk.damage_file(DataFile::Hashes, |file| file[at] ^= 1 << (at % 8));
+        }
+        let index = Index::open(Db::on_disk(&disk)).unwrap();
+        assert_eq!(index.check().unwrap(), expected);
+        disk.damage_file(DataFile::Hashes, |file| file[len - 9] ^= 1);
+        let index = Index::open(Db::on_disk(&disk)).unwrap();
+        let all = 0..=u64::MAX;
+        let found = index.find_between(Kind::Transaction, all, BlockNumber::new(9), usize::MAX);
+        assert!(found.unwrap_err().is_damage() && index.is_damaged());
+        disk.damage_file(DataFile::Hashes, |file| file.truncate(len - 1));
+        assert_eq!(Index::open(Db::on_disk(&disk)).unwrap().covered().blocks, 0);
+    }
+
+    #[test]
+    fn rows_of_an_earlier_format_are_removed() {
+        let disk = Disk::default();
+        for number in 0..50 {
+            disk.damage(&[OLD_BUCKETS, number], |_| Some(vec![1, 2]));
+        }
+        let index = open(&disk, &[20]);
+        while index.tidy(7).unwrap() {}
+        index.store().unwrap();
+        assert_eq!(disk.keys(), [[MANIFEST]]);
+        check(&index, &[20], 0, 3);
     }
 
     #[test]
