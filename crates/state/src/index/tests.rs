@@ -252,7 +252,7 @@ proptest! {
         let state = index.state();
         prop_assert!(state.recent.read().is_empty());
         let sizes = state.runs.iter().map(|run| run.entries);
-        prop_assert_eq!(crate::merge_policy::to_merge(sizes), None);
+        prop_assert_eq!(crate::merge_policy::to_merge(1, sizes), None);
     }
 }
 

@@ -202,7 +202,7 @@ impl HistoryIndex {
             return Ok(true);
         }
         if upkeep.merge.is_none() {
-            let Some(inputs) = to_merge(state.runs.iter().map(|run| run.entries)) else { return Ok(false) };
+            let Some(inputs) = to_merge(1, state.runs.iter().map(|run| run.entries)) else { return Ok(false) };
             let inputs: Vec<Run> = inputs.into_iter().filter_map(|at| state.runs.get(at).copied()).collect();
             let cursors = inputs.iter().map(|run| Cursor::new(db, *run)).collect::<Result<_, _>>()?;
             let output = RunWriter::new(upkeep.take_id());

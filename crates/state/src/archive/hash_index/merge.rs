@@ -12,6 +12,10 @@ use crate::{archive::error::ArchiveError, db::Db, merge_policy::to_merge};
 /// Table of the buckets of format 1 in the derived database.
 pub(super) const OLD_BUCKETS: u8 = 0xf1;
 
+/// A segment is merged if it has at most this many times as many entries as all smaller segments together. A lookup reads
+/// a bucket of each segment, and a merge is a sequential copy. So few segments are worth more merges.
+const FACTOR: u64 = 3;
+
 /// State of the maintaining thread.
 #[derive(Debug, Default)]
 pub(super) struct Upkeep {
@@ -192,7 +196,7 @@ pub(super) fn old_rows() -> Range<Vec<u8>> {
 pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
     let mut candidates = segments.to_vec();
     loop {
-        let positions = to_merge(candidates.iter().map(|segment| segment.shape.entries))?;
+        let positions = to_merge(FACTOR, candidates.iter().map(|segment| segment.shape.entries))?;
         let inputs: Vec<_> = positions.into_iter().filter_map(|position| candidates.get(position).cloned()).collect();
         if entries_of(&inputs) <= MOST_ENTRIES {
             return Some(inputs);
