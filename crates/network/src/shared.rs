@@ -320,8 +320,8 @@ impl Shared {
         }
         self.fail(&format!(
             "{at}: expected no vote of this member except those of this process, got another one; its data \
-             directory is an old copy, it has lost its files, or a second process uses its key; stop a second process, \
-             and start this member again: it votes after a newer block"
+             directory is an old copy, it has lost its files, or a second process uses its key; stop the second process, \
+             if there is one, and start this member again: it votes after a newer block"
         ));
     }
 
