@@ -22,6 +22,18 @@ pub(crate) fn sync(path: &Path) -> io::Result<()> {
     synced
 }
 
+/// Returns the number of free bytes in the file system of a directory.
+#[cfg(unix)]
+pub(crate) fn free_space(dir: &Path) -> io::Result<u64> {
+    let found = rustix::fs::statvfs(dir)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn free_space(_: &Path) -> io::Result<u64> {
+    Ok(u64::MAX)
+}
+
 /// Fills `bytes` from a position of a file on. Concurrent calls for the same file do not disturb each other.
 #[cfg(unix)]
 pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {

@@ -37,7 +37,7 @@ pub(super) async fn report(chain: Chain, mut stopped: watch::Receiver<bool>) {
                 if let Some(error) = &pack_failure {
                     tracing::error!(
                         error,
-                        "failed to pack older blocks; the blocks stay in the database until the next start"
+                        "failed to pack older blocks; the blocks stay in the database until the record is opened again"
                     );
                 }
             }

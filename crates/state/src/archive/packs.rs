@@ -28,6 +28,8 @@ use crate::{
 
 /// A pack ends with the block with which its values reach this number of bytes.
 const BYTES: usize = if cfg!(test) { 128 << 10 } else { 4 << 20 };
+/// Free bytes of the disk below which the record gets no packs. A pack needs space, and sled keeps the space of its rows.
+const FREE: u64 = 64 * BYTES as u64;
 /// Bytes that a reader of one row reads first. The part of a block with few transactions is smaller.
 const FIRST_READ: usize = 4096;
 
@@ -138,6 +140,11 @@ impl Rows {
                 }
                 Err(error) => return Err(error),
             }
+        }
+        if let Some(last) = list.last()
+            && db.read_at(DataFile::Pages, last.end().saturating_sub(1), 1)?.is_none()
+        {
+            damage.get_or_insert((last.first, "the page file is too short".to_owned()));
         }
         let packs = Packs { list: RwLock::new(Arc::new(list)), damage, ..Packs::default() };
         Ok(Self { db, packs: Arc::new(packs) })
@@ -286,7 +293,7 @@ impl Rows {
     /// Returns a pack of the next blocks below `limit`, with up to `count` blocks. Returns `None` if there are too few
     /// blocks or rows, or if packing has failed or must not begin.
     pub(super) fn next_pack(&self, limit: u64, count: u64) -> Result<Option<NewPack<'_>>, ArchiveError> {
-        if self.failure().is_some() || !self.db.is_flushed() {
+        if self.failure().is_some() || !self.db.is_flushed() || self.db.free_space()? < FREE {
             return Ok(None);
         }
         let work = self.packs.work.lock();
@@ -308,7 +315,11 @@ impl Rows {
     /// Writes a pack to the page file, and returns when the pack is durable. The pack overwrites the rest of a pack that
     /// was not written completely.
     pub(super) fn write(&self, new: &NewPack<'_>) -> Result<(), ArchiveError> {
-        self.db.write_at(DataFile::Pages, new.pack.position, &new.bytes)?;
+        let position = new.pack.position;
+        self.db.write_at(DataFile::Pages, position, &new.bytes).inspect_err(|_| {
+            // On a full disk, the part that was written would take space that other files need.
+            drop(self.db.truncate(DataFile::Pages, position));
+        })?;
         Ok(self.db.flush()?)
     }
 

@@ -1591,6 +1591,8 @@ fn damage_of_a_pack_is_found() {
         for len in [0, 5, pages.len() - 1] {
             disks.chain.damage_file(DataFile::Pages, |bytes| bytes.truncate(len));
             assert_eq!(find(), (true, true));
+            let rows = Rows::open(Db::on_disk(&disks.chain)).unwrap();
+            assert!(rows.require_all_packs().unwrap_err().to_string().contains("the page file is too short"));
             disks.chain.damage_file(DataFile::Pages, |bytes| bytes.clone_from(&pages));
         }
         // An export with a block twice would have valid checksums.

@@ -1,7 +1,7 @@
 //! The data files of a database: bytes next to the log of the engine, at positions that the caller chooses.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::{
@@ -10,7 +10,8 @@ use std::{
     },
 };
 
-use crate::file::{read_exact_at, sync, write_all_at};
+use super::DbError;
+use crate::file::{is_same, read_exact_at, sync, write_all_at};
 
 /// A file next to the log of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,8 @@ impl<T> ForEachFile<T> {
 pub(super) struct FileOnDisk {
     path: PathBuf,
     file: OnceLock<File>,
+    /// Whether the file can have finished writes that are not flushed. It can have some of an earlier process.
+    is_dirty: AtomicBool,
     /// Whether the entry of the file in its directory is durable.
     is_named: AtomicBool,
 }
@@ -76,7 +79,12 @@ pub(super) struct FileOnDisk {
 impl FileOnDisk {
     /// Returns a file in the directory of a database.
     pub(super) fn new(dir: &Path, file: DataFile) -> Self {
-        Self { path: dir.join(file.name()), file: OnceLock::new(), is_named: AtomicBool::new(false) }
+        Self {
+            path: dir.join(file.name()),
+            file: OnceLock::new(),
+            is_dirty: AtomicBool::new(true),
+            is_named: AtomicBool::new(false),
+        }
     }
 
     fn file(&self, create: bool) -> io::Result<&File> {
@@ -99,7 +107,10 @@ impl FileOnDisk {
 
     /// Writes bytes at a position. Extends the file if they end after its end.
     pub(super) fn write(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
-        write_all_at(self.file(true)?, bytes, position)
+        let written = write_all_at(self.file(true)?, bytes, position);
+        // After the write: a flush of another thread during the write need not contain it. A failed write can leave bytes.
+        self.is_dirty.store(true, Ordering::Release);
+        written
     }
 
     /// Cuts the file after `len` bytes, if it is longer.
@@ -107,9 +118,18 @@ impl FileOnDisk {
         if self.len()? > len { self.file(false)?.set_len(len) } else { Ok(()) }
     }
 
-    /// Flushes the file, and returns when all previous writes are durable. Only one flush may run at a time. After an
+    /// Returns an error if the file was deleted or replaced since its first use.
+    pub(super) fn require_in_place(&self) -> Result<(), DbError> {
+        self.file.get().map_or(Ok(()), |file| require_in_place(&self.path, file))
+    }
+
+    /// Flushes the file, and returns when all previous writes are durable. A flush of a file without writes would cost a
+    /// flush of the device. Only one flush may run at a time. After an
     /// error, the file must not be used again.
     pub(super) fn flush(&self) -> io::Result<()> {
+        if !self.is_dirty.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
         match self.file(false) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             file => file?.sync_data()?,
@@ -129,4 +149,15 @@ impl FileOnDisk {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Returns an error if a path does not name an open file.
+pub(super) fn require_in_place(path: &Path, file: &File) -> Result<(), DbError> {
+    let named = match fs::metadata(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+        named => Some(named?),
+    };
+    let open = file.metadata()?;
+    let is_in_place = named.is_some_and(|named| is_same(&named, &open));
+    if is_in_place { Ok(()) } else { Err(DbError::Displaced { path: path.to_owned() }) }
 }

@@ -39,10 +39,10 @@ use parking_lot::{Mutex, RwLock};
 pub use self::error::DbError;
 pub(crate) use self::{file::DataFile, scan::Scan};
 use self::{
-    file::{FileOnDisk, ForEachFile},
+    file::{FileOnDisk, ForEachFile, require_in_place},
     memory::Memory,
 };
-use crate::file::is_same;
+use crate::file::free_space;
 
 mod error;
 mod file;
@@ -174,7 +174,7 @@ impl Db {
         self.retired.store(true, Ordering::SeqCst);
     }
 
-    /// Returns an error if the file of the database was deleted or replaced.
+    /// Returns an error if a file of the database was deleted or replaced.
     pub(crate) fn require_in_place(&self) -> Result<(), DbError> {
         match &self.engine {
             Engine::Sled(sled) => {
@@ -338,6 +338,14 @@ impl Db {
         }
     }
 
+    /// Returns the number of free bytes on the disk of the database; the maximum for a database in memory.
+    pub(crate) fn free_space(&self) -> Result<u64, DbError> {
+        match &self.engine {
+            Engine::Sled(sled) => Ok(free_space(&sled.path)?),
+            Engine::Memory(_) => Ok(u64::MAX),
+        }
+    }
+
     /// Iterates over a range of keys in order, from either end. The result may or may not contain writes during the
     /// iteration.
     pub(crate) fn scan(&self, range: Range<Vec<u8>>) -> Scan {
@@ -417,13 +425,8 @@ impl Opened {
     }
 
     fn require_in_place(&self) -> Result<(), DbError> {
-        let path = self.path.join(LOG);
-        let named = match fs::metadata(&path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
-            named => Some(named?),
-        };
-        let open = self.file.metadata()?;
-        if named.is_some_and(|named| is_same(&named, &open)) { Ok(()) } else { Err(DbError::Displaced { path }) }
+        require_in_place(&self.path.join(LOG), &self.file)?;
+        self.files.iter().try_for_each(FileOnDisk::require_in_place)
     }
 
     fn close(self) {
@@ -763,6 +766,12 @@ mod tests {
         fs::rename(&away, &path).unwrap();
         db.require_in_place().unwrap();
         db.insert(&[2], &[2]).unwrap();
+        db.write_at(DataFile::Pages, 0, &[1]).unwrap();
+        let pages = path.join(DataFile::Pages.name());
+        fs::rename(&pages, dir.path().join("pages")).unwrap();
+        assert!(matches!(db.require_in_place(), Err(DbError::Displaced { path }) if path == pages));
+        fs::rename(dir.path().join("pages"), &pages).unwrap();
+        db.require_in_place().unwrap();
         fs::remove_dir_all(&path).unwrap();
         assert!(gone());
         drop(db);

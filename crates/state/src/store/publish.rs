@@ -75,9 +75,9 @@ impl Store {
         if let Some(mut indexer) = self.indexer.take() {
             indexer.stop_and_store();
         }
-        let written = self.write_changes();
-        // Before the databases: a pack in progress would fail.
+        // No pack competes with the last checkpoint.
         self.checkpointer.stop();
+        let written = self.write_changes();
         self.databases.record.close();
         self.databases.state.close();
         written

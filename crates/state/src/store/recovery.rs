@@ -47,8 +47,8 @@ impl Store {
         }
         self.require_no_damage()?;
         // From here on, only reopening makes the store usable again.
-        self.core.archive.shut();
         self.checkpointer.stop();
+        self.core.archive.shut();
         self.databases.state.retire();
         self.databases.record.retire();
         // The engines write when they open, and the reserve can be the only free disk space.

@@ -14,7 +14,7 @@ use std::{
 
 use crate::{
     error::RecoverError,
-    file::{create_anew, sync},
+    file::{create_anew, free_space, sync},
     layout::Layout,
 };
 
@@ -36,7 +36,7 @@ impl Layout {
     pub(super) fn require_room(&self) -> Result<(), RecoverError> {
         let Some(path) = self.beside_marker(PROBE) else { return Ok(()) };
         let check = || {
-            let free = free(&path)?.saturating_add(len(&self.reserve())?);
+            let free = free_space(path.parent().unwrap_or(&path))?.saturating_add(len(&self.reserve())?);
             if free < self.room()?.saturating_add(ROOM) {
                 return Err(ErrorKind::StorageFull.into());
             }
@@ -57,7 +57,7 @@ impl Layout {
         }
         // The reserve gets one eighth more than it needs, so that not every checkpoint extends it.
         let growth = room.saturating_add(room / 8).saturating_sub(kept);
-        if free(&path)? / 2 < growth {
+        if free_space(path.parent().unwrap_or(&path))? / 2 < growth {
             return Ok(());
         }
         let mut reserve = open_reserve(&path)?;
@@ -133,18 +133,6 @@ fn len(path: &Path) -> io::Result<u64> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
         Err(error) => Err(error),
     }
-}
-
-/// Returns the number of free bytes in the file system of a file.
-#[cfg(unix)]
-fn free(path: &Path) -> io::Result<u64> {
-    let found = rustix::fs::statvfs(path.parent().unwrap_or(path))?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
-#[cfg(not(unix))]
-fn free(_: &Path) -> io::Result<u64> {
-    Ok(u64::MAX)
 }
 
 fn open_reserve(path: &Path) -> io::Result<File> {

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     archive::{Head, Removed},
     checkpointer::Checkpointer,
+    db::DbError,
     error::{OpenError, RevertError},
     indexer::SharedRules,
     savepoints::{Savepoint, SavepointState},
@@ -110,6 +111,10 @@ impl Store {
         self.checkpointer.wait();
         if self.checkpointer.failure().is_some() || self.core.pages.durable() > number.get().saturating_add(1) {
             return Err(RevertError::Passed { number });
+        }
+        // A failed pack can have broken the record. Then only a recovery helps.
+        if self.core.archive.is_broken() {
+            return Err(RevertError::Archive(DbError::Broken.into()));
         }
         let removal = self.core.archive.blocks_after(number, &to.hash())?.ok_or(RevertError::NotThere { number })?;
         let databases = self.databases.renewed();
