@@ -192,20 +192,51 @@ pub(super) fn old_rows() -> Range<Vec<u8>> {
     vec![OLD_BUCKETS]..vec![OLD_BUCKETS.saturating_add(1)]
 }
 
-/// Returns the segments to merge, or `None`. Leaves out segments that are too large for a merge.
+/// Returns the segments to merge, or `None`.
 pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
-    let mut candidates = segments.to_vec();
+    let positions = to_merge_within(MOST_ENTRIES, segments.iter().map(|segment| segment.shape.entries))?;
+    Some(positions.into_iter().filter_map(|position| segments.get(position).cloned()).collect())
+}
+
+/// Returns the positions of the segments to merge, or `None`. `sizes` are the numbers of entries of the segments. Leaves
+/// out segments that are too large for a merge into a segment of at most `most` entries.
+fn to_merge_within(most: u64, sizes: impl Iterator<Item = u64>) -> Option<Vec<usize>> {
+    let mut candidates: Vec<(usize, u64)> = sizes.enumerate().collect();
     loop {
-        let positions = to_merge(FACTOR, candidates.iter().map(|segment| segment.shape.entries))?;
-        let inputs: Vec<_> = positions.into_iter().filter_map(|position| candidates.get(position).cloned()).collect();
-        if entries_of(&inputs) <= MOST_ENTRIES {
-            return Some(inputs);
+        let chosen = to_merge(FACTOR, candidates.iter().map(|(_, entries)| *entries))?;
+        let inputs: Vec<_> = chosen.into_iter().filter_map(|at| candidates.get(at).copied()).collect();
+        if inputs.iter().map(|(_, entries)| *entries).fold(0, u64::saturating_add) <= most {
+            return Some(inputs.into_iter().map(|(position, _)| position).collect());
         }
-        let largest = inputs.iter().map(|segment| segment.shape).max_by_key(|shape| shape.entries);
-        candidates.retain(|segment| Some(segment.shape) != largest);
+        let largest = inputs.into_iter().max_by_key(|(_, entries)| *entries)?;
+        candidates.retain(|candidate| *candidate != largest);
     }
 }
 
 fn entries_of(segments: &[Segment]) -> u64 {
     segments.iter().map(|segment| segment.shape.entries).fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_that_are_too_large_are_not_merged() {
+        for (most, sizes, merged) in [
+            (18, &[9, 5, 4][..], Some(&[0, 1, 2][..])),
+            (17, &[9, 5, 4], Some(&[1, 2])),
+            (8, &[9, 5, 4], None),
+            (8, &[9, 5, 4, 1, 2], Some(&[3, 4, 2])),
+            (u64::MAX, &[u64::MAX, u64::MAX], Some(&[1, 0])),
+        ] {
+            let found = to_merge_within(most, sizes.iter().copied());
+            let sorted = |list: &[usize]| {
+                let mut list = list.to_vec();
+                list.sort_unstable();
+                list
+            };
+            assert_eq!(found.as_deref().map(sorted), merged.map(sorted), "{most} {sizes:?}");
+        }
+    }
 }

@@ -155,9 +155,19 @@ impl Index {
         most: usize,
     ) -> Result<Vec<Position>, ArchiveError> {
         let visible = |entry: &Entry| entry.kind() == kind && entry.position().block <= newest.get();
-        let mut state = self.state();
+        self.find_from(self.state(), &prefixes, visible, most)
+    }
+
+    /// Returns the positions of up to `most` visible entries with these prefixes, from a state or a newer one.
+    fn find_from(
+        &self,
+        mut state: Arc<State>,
+        prefixes: &RangeInclusive<u64>,
+        visible: impl Fn(&Entry) -> bool,
+        most: usize,
+    ) -> Result<Vec<Position>, ArchiveError> {
         loop {
-            match self.find_in(&state, &prefixes, visible, most) {
+            match self.find_in(&state, prefixes, &visible, most) {
                 Ok(mut entries) => {
                     entries.sort_unstable();
                     entries.dedup();
@@ -266,13 +276,18 @@ impl Index {
 
     /// Verifies every bucket of every segment. Returns the number of entries on disk and in memory.
     pub(super) fn check(&self) -> Result<u64, ArchiveError> {
+        self.check_from(self.state())
+    }
+
+    /// Verifies the segments of a state. If the state is no longer the newest one, a fault can be that of a new segment in
+    /// the place of a merged one, as in a search.
+    fn check_from(&self, mut state: Arc<State>) -> Result<u64, ArchiveError> {
         loop {
-            let state = self.state();
-            match self.check_segments(&state) {
-                // As in a search: a new segment may have taken the place of a merged one.
-                Err(_) if self.state().generation != state.generation => {}
-                checked => return checked,
+            let (checked, now) = (self.check_segments(&state), self.state());
+            if checked.is_ok() || now.generation == state.generation {
+                return checked;
             }
+            state = now;
         }
     }
 
@@ -622,6 +637,12 @@ mod tests {
         store(2);
         assert_eq!(index.state().segments[1].shape.place(), old.segments[0].shape.place());
         assert!(read().unwrap_err().is_damage());
+        assert!(index.check_segments(&old).unwrap_err().is_damage());
+        assert_eq!(index.check_from(Arc::clone(&old)).unwrap(), 300);
+        let prefix = prefix(&hash(0, 5));
+        let found = index.find_from(old, &(prefix..=prefix), |_| true, usize::MAX).unwrap();
+        assert_eq!(found, [Position { block: 0, position: 5 }]);
+        assert!(!index.is_damaged());
     }
 
     /// The manifest must not become durable before its segments.
