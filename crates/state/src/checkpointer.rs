@@ -214,8 +214,8 @@ impl Worker {
         if !self.is_packing {
             return false;
         }
-        // A revert to a block before the newest checkpoint fails, and a recovery of the newest acknowledged block can remove blocks
-        // of this checkpoint. So only blocks of the previous checkpoint are never removed.
+        // A revert to a block before the newest checkpoint fails, and a recovery of the newest acknowledged block can
+        // remove blocks of this checkpoint. So only blocks of the previous checkpoint are never removed.
         let limit = self.pages.manifest().previous.map_or(0, |previous| previous.version());
         let packed = catch_unwind(AssertUnwindSafe(|| self.archive.pack(limit, PACK)));
         let failure = match packed {

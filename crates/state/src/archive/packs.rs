@@ -293,7 +293,7 @@ impl Rows {
     /// Returns a pack of the next blocks below `limit`, with up to `count` blocks. Returns `None` if there are too few
     /// blocks or rows, or if packing has failed or must not begin.
     pub(super) fn next_pack(&self, limit: u64, count: u64) -> Result<Option<NewPack<'_>>, ArchiveError> {
-        if self.failure().is_some() || !self.db.is_flushed() || self.db.free_space()? < FREE {
+        if self.failure().is_some() || !self.db.is_flushed() {
             return Ok(None);
         }
         let work = self.packs.work.lock();
@@ -301,7 +301,8 @@ impl Rows {
         self.require_all_packs()?;
         let next = self.newest_packed().map_or(0, |newest| newest.saturating_add(1));
         let begun = next.max(self.packs.searched.load(Ordering::SeqCst));
-        if limit.saturating_sub(begun) < count || self.packs.holders.load(Ordering::SeqCst) > 0 {
+        let is_due = limit.saturating_sub(begun) >= count && self.packs.holders.load(Ordering::SeqCst) == 0;
+        if !is_due || self.db.free_space()? < FREE {
             return Ok(None);
         }
         let Some(blocks) = self.collect(next, limit, count)? else {
