@@ -442,9 +442,12 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
     if let Some(manifest) = data_dir.manifest().map_err(MaintenanceError::from)?
         && [manifest.network.is_some(), !manifest.has_key()] != [input.is_network(); 2]
     {
-        return Err(DumpFault::Inconsistent {
-            what: "expected a manifest with a network and without a key in version 4, and the reverse in other versions",
-        });
+        let what = if input.is_network() {
+            "expected a manifest with a network and without a key in version 4, got one with a key or without a network"
+        } else {
+            "expected a manifest with a key and without a network before version 4, got one with a network or without a key"
+        };
+        return Err(DumpFault::Inconsistent { what });
     }
     drop(data_dir);
     verify(head, draft)
