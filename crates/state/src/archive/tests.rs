@@ -305,6 +305,20 @@ fn transaction_that_was_found_is_not_looked_for_again() {
 }
 
 #[test]
+fn a_read_goes_on_after_another_transaction_with_the_same_first_bytes() {
+    let model = Model::with(&[2, 2]);
+    let view = Disks::indexed(&model).open().unwrap().view();
+    let [wanted, other] = [model.hashes(0)[1], model.hashes(1)[0]];
+    let [whole, wrong] = [wanted, other].map(|hash| view.find_transaction(&hash).unwrap());
+    // The index has only the first eight bytes of a hash, and the search found the other transaction first.
+    let found = FoundTransaction { places: wrong.places, ..whole.clone() };
+    assert_eq!(found.read().unwrap(), whole.read().unwrap());
+    assert_eq!(found.read().unwrap().unwrap().transaction.hash(), wanted);
+    let absent = view.find_transaction(&TxHash::new(noise(&[77]))).unwrap();
+    assert_eq!(FoundTransaction { places: found.places, ..absent }.read().unwrap(), None);
+}
+
+#[test]
 fn large_receipts_are_last_in_their_groups() {
     const LARGE: usize = 100_000;
     let (disks, mut model) = (Disks::default(), Model::default());

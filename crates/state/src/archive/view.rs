@@ -41,12 +41,12 @@ pub struct StoredTransaction {
 /// The positions in the record at which the transaction with a given hash may be. The transaction is not read yet.
 #[derive(Clone, Debug)]
 pub struct FoundTransaction {
-    archive: Arc<Archive>,
-    hash: TxHash,
-    /// Block and position of each transaction whose hash has the same prefix as `hash`, because the index has only
-    /// prefixes. In almost all cases, at most one transaction matches.
-    places: Vec<(Arc<Entry>, u32)>,
-    bytes: usize,
+    pub(super) view: ArchiveView,
+    pub(super) hash: TxHash,
+    /// Block and position of the first transactions that the index has with the same prefix as `hash`. In almost all
+    /// cases, this is the transaction. The index has only prefixes, so other transactions can have the same prefix.
+    pub(super) places: Vec<(Arc<Entry>, u32)>,
+    pub(super) bytes: usize,
 }
 
 impl FoundTransaction {
@@ -55,15 +55,17 @@ impl FoundTransaction {
         &self.hash
     }
 
-    /// Returns the maximum number of bytes that [`read`](Self::read) reads: the sum of the groups of all matching
-    /// transactions. Returns 0 if no transaction matches.
+    /// Returns the number of bytes that [`read`](Self::read) reads, or 0 if no transaction matches. If several
+    /// transactions have hashes with the same first eight bytes, `read` can read the groups of the others too.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Returns the highest number of a block that can have the transaction, or `None` if no transaction matches.
+    /// Returns the block up to which the record was searched, or `None` if no transaction matches. The transaction is in
+    /// this block or in an earlier one.
     pub(crate) fn newest_block(&self) -> Option<BlockNumber> {
-        self.places.iter().map(|(entry, _)| entry.number()).max()
+        let newest = self.view.newest.as_ref().filter(|_| !self.places.is_empty());
+        newest.map(|entry| entry.number())
     }
 
     /// Reads the transaction. Returns `None` if no transaction has the hash.
@@ -72,8 +74,16 @@ impl FoundTransaction {
     ///
     /// [`ArchiveError`]: the record cannot be read, or is damaged.
     pub fn read(&self) -> Result<Option<StoredTransaction>, ArchiveError> {
-        for (entry, position) in &self.places {
-            let found = self.archive.transactions(entry, *position..position.saturating_add(1))?;
+        match self.read_from(&self.places)? {
+            // The search ended at a transaction with the same prefix.
+            None if !self.places.is_empty() => self.read_from(&self.view.entries_at(self.view.places_of(&self.hash)?)?),
+            found => Ok(found),
+        }
+    }
+
+    fn read_from(&self, places: &[(Arc<Entry>, u32)]) -> Result<Option<StoredTransaction>, ArchiveError> {
+        for (entry, position) in places {
+            let found = self.view.archive.transactions(entry, *position..position.saturating_add(1))?;
             if let Some((transaction, receipt)) = found.into_iter().next()
                 && transaction.hash() == self.hash
             {
@@ -252,14 +262,26 @@ impl ArchiveView {
 
     /// Finds the positions in the record at which the transaction with a hash may be. Does not read the transaction.
     pub(crate) fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
-        let (mut places, mut bytes) = (Vec::new(), 0_usize);
-        for Position { block, position } in self.places_of(hash)? {
-            if let Some(entry) = self.entry(BlockNumber::new(block))? {
-                bytes = bytes.saturating_add(entry.group_of(position).map_or(0, |group| group.bytes.len()));
-                places.push((entry, position));
+        let positions = match &self.newest {
+            Some(newest) => {
+                let (kind, newest) = (hash_index::Kind::Transaction, newest.number());
+                self.archive.index.find_some(kind, hash.as_bytes(), newest)?
             }
+            None => Vec::new(),
+        };
+        let places = self.entries_at(positions)?;
+        let groups = places.iter().filter_map(|(entry, position)| entry.group_of(*position));
+        let bytes = groups.map(|group| group.bytes.len()).fold(0, usize::saturating_add);
+        Ok(FoundTransaction { view: self.clone(), hash: *hash, places, bytes })
+    }
+
+    /// Returns the blocks of positions, without the positions of blocks that do not exist yet.
+    fn entries_at(&self, positions: Vec<Position>) -> Result<Vec<(Arc<Entry>, u32)>, ArchiveError> {
+        let mut places = Vec::new();
+        for Position { block, position } in positions {
+            places.extend(self.entry(BlockNumber::new(block))?.map(|entry| (entry, position)));
         }
-        Ok(FoundTransaction { archive: Arc::clone(&self.archive), hash: *hash, places, bytes })
+        Ok(places)
     }
 
     /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, in the order of

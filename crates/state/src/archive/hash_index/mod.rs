@@ -21,6 +21,7 @@ mod merge;
 mod segment;
 
 use std::{
+    cmp::Reverse,
     collections::BTreeSet,
     ops::RangeInclusive,
     sync::{
@@ -140,8 +141,30 @@ impl Index {
     /// Returns the positions of transactions that can have this hash, the oldest first. The transactions are in blocks
     /// up to `newest`.
     pub(super) fn find(&self, kind: Kind, hash: &[u8; 32], newest: BlockNumber) -> Result<Vec<Position>, ArchiveError> {
+        self.find_hash(kind, hash, newest, usize::MAX)
+    }
+
+    /// Like [`find`](Self::find), but ends the search after the first segment with a position. In almost all cases, no
+    /// two transactions have the same first bytes, so this is the position of the hash.
+    pub(super) fn find_some(
+        &self,
+        kind: Kind,
+        hash: &[u8; 32],
+        newest: BlockNumber,
+    ) -> Result<Vec<Position>, ArchiveError> {
+        self.find_hash(kind, hash, newest, 1)
+    }
+
+    fn find_hash(
+        &self,
+        kind: Kind,
+        hash: &[u8; 32],
+        newest: BlockNumber,
+        enough: usize,
+    ) -> Result<Vec<Position>, ArchiveError> {
         let prefix = prefix(hash);
-        self.find_between(kind, prefix..=prefix, newest, usize::MAX)
+        let visible = |entry: &Entry| entry.kind() == kind && entry.position().block <= newest.get();
+        self.find_from(self.state(), &(prefix..=prefix), visible, Bounds { most: usize::MAX, enough })
     }
 
     /// Returns the positions of up to `most` transactions whose hashes have first bytes in `prefixes`, in the order of
@@ -155,7 +178,7 @@ impl Index {
         most: usize,
     ) -> Result<Vec<Position>, ArchiveError> {
         let visible = |entry: &Entry| entry.kind() == kind && entry.position().block <= newest.get();
-        self.find_from(self.state(), &prefixes, visible, most)
+        self.find_from(self.state(), &prefixes, visible, Bounds { most, enough: usize::MAX })
     }
 
     /// Returns the positions of up to `most` visible entries with these prefixes, from a state or a newer one.
@@ -164,14 +187,14 @@ impl Index {
         mut state: Arc<State>,
         prefixes: &RangeInclusive<u64>,
         visible: impl Fn(&Entry) -> bool,
-        most: usize,
+        bounds: Bounds,
     ) -> Result<Vec<Position>, ArchiveError> {
         loop {
-            match self.find_in(&state, prefixes, &visible, most) {
+            match self.find_in(&state, prefixes, &visible, bounds) {
                 Ok(mut entries) => {
                     entries.sort_unstable();
                     entries.dedup();
-                    return Ok(entries.into_iter().take(most).map(Entry::position).collect());
+                    return Ok(entries.into_iter().take(bounds.most).map(Entry::position).collect());
                 }
                 // After this function read `state`, a new segment may have taken the place of a merged one. Damage is
                 // certain only if `state` has not changed.
@@ -189,13 +212,13 @@ impl Index {
         }
     }
 
-    /// Returns the visible entries with these prefixes: at least the `most` lowest entries of each set.
+    /// Returns the visible entries with these prefixes: at least the [`most`](Bounds::most) lowest entries of each set.
     fn find_in(
         &self,
         state: &State,
         prefixes: &RangeInclusive<u64>,
         visible: impl Fn(&Entry) -> bool,
-        most: usize,
+        Bounds { most, enough }: Bounds,
     ) -> Result<Vec<Entry>, ArchiveError> {
         let range = Entry { prefix: *prefixes.start(), place: 0 }..=Entry { prefix: *prefixes.end(), place: u64::MAX };
         let mut found = Vec::new();
@@ -205,7 +228,13 @@ impl Index {
         // A revert retires the handle before it removes entries from these sets. So a reader of the old chain gets an
         // error here, and not an empty result.
         self.db.require_service()?;
-        for segment in &state.segments {
+        // The largest segment has the entry of most hashes.
+        let mut segments: Vec<_> = state.segments.iter().collect();
+        segments.sort_by_key(|segment| Reverse(segment.shape.entries));
+        for segment in segments {
+            if found.len() >= enough {
+                break;
+            }
             let before = found.len();
             let bucket_of = |prefix: &u64| segment.shape.bucket_of(*prefix);
             for bucket in bucket_of(prefixes.start())..=bucket_of(prefixes.end()) {
@@ -355,6 +384,15 @@ impl Index {
     }
 }
 
+/// The bounds of a search.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Maximum number of positions. The search reads at least this number of entries of each set, if the set has them.
+    most: usize,
+    /// Number of entries after which the search reads no further segment.
+    enough: usize,
+}
+
 fn damaged(reason: &str) -> ArchiveError {
     ArchiveError::damaged(Place::INDEX, reason)
 }
@@ -413,6 +451,11 @@ mod tests {
         assert_eq!(found.contains(&own), position < count, "{own:?}");
         let alike = |at: &Position| hash(at.block, at.position)[..8] == hash(block, position)[..8];
         assert!(found.iter().all(alike), "only what begins alike is found");
+        let some = index.find_some(kind, &hash(block, position), BlockNumber::new(newest)).unwrap();
+        assert!(
+            some.is_empty() == found.is_empty() && some.iter().all(|at| found.contains(at)),
+            "{some:?} of {found:?}"
+        );
         let expected = (0..newest).flat_map(|block| entries(block, counts[block as usize]));
         let expected = expected.filter(|entry| entry.kind() == kind && alike(&entry.position())).count();
         assert_eq!(found.len(), expected);
@@ -551,6 +594,28 @@ mod tests {
     }
 
     #[test]
+    fn a_hash_of_the_largest_segment_needs_one_read() {
+        let (disk, counts) = (Disk::default(), [100, 700, 200, 40]);
+        let index = open(&disk, &[]);
+        for (block, count) in (0..).zip(counts) {
+            index.add(block_hash(block), &entries(block, count));
+            if block < 3 {
+                index.store().unwrap();
+            }
+        }
+        let reads = |block, position| {
+            let (before, newest) = (disk.reads(), BlockNumber::new(3));
+            let found = index.find_some(Kind::Transaction, &hash(block, position), newest).unwrap();
+            assert_eq!(found, [Position { block, position }]);
+            disk.reads() - before
+        };
+        // The entries of the last block are in memory.
+        assert_eq!([reads(1, 5), reads(2, 5), reads(0, 5), reads(3, 5)], [1, 2, 3, 0]);
+        let absent = index.find_some(Kind::Transaction, &hash(9, 0), BlockNumber::new(3)).unwrap();
+        assert_eq!(absent, []);
+    }
+
+    #[test]
     fn number_of_segments_is_logarithmic() {
         let (disk, mut counts) = (Disk::default(), Vec::new());
         let index = open(&disk, &counts);
@@ -640,7 +705,9 @@ mod tests {
         assert!(index.check_segments(&old).unwrap_err().is_damage());
         assert_eq!(index.check_from(Arc::clone(&old)).unwrap(), 300);
         let prefix = prefix(&hash(0, 5));
-        let found = index.find_from(old, &(prefix..=prefix), |_| true, usize::MAX).unwrap();
+        let found = index
+            .find_from(old, &(prefix..=prefix), |_| true, Bounds { most: usize::MAX, enough: usize::MAX })
+            .unwrap();
         assert_eq!(found, [Position { block: 0, position: 5 }]);
         assert!(!index.is_damaged());
     }
