@@ -42,7 +42,7 @@ use crate::{
 /// A block before it is complete.
 pub(crate) struct Builder<'a> {
     config: &'a ChainConfig,
-    contract_cache: &'a ContractCache,
+    contract_cache: ContractCache,
     epochs: Epochs,
     head: &'a Head,
     /// The members of the DS epoch of the block.
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
         };
         Ok(Self {
             config,
-            contract_cache,
+            contract_cache: contract_cache.with_rules(config.scilla_rules(number)),
             epochs: *epochs,
             head,
             committee,
@@ -394,7 +394,7 @@ impl<'a> Builder<'a> {
             minimum_price: self.minimum_price,
             chain_id: self.config.chain_id,
             rules: &self.config.rules,
-            contract_cache: self.contract_cache,
+            contract_cache: &self.contract_cache,
             tracer: None,
         };
         let Executed { outcome, work, loaded } = executor::execute(transaction, context, &mut self.overlay)?;

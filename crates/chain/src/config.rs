@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, TransactionKind, UnsignedTransaction};
+use silica_protocol::{BlockNumber, ChainId, Gas, GasPrice, PublicKey, Qa, TransactionKind, UnsignedTransaction};
 use silica_scilla::rules::{Edition, Rules as ScillaRules};
 
 use crate::epoch::Epochs;
@@ -12,8 +12,9 @@ pub const MAX_SHARDS: u32 = 1_000;
 
 /// Parameters of a chain.
 ///
-/// All members except [`policy`](Self::policy) decide which blocks are valid, and are constant from the creation of the
-/// chain on. Blocks do not contain all of them, so a node stores them with the chain.
+/// All members except [`policy`](Self::policy) decide which blocks are valid. They are constant from the creation of the
+/// chain on, except the rule changes after the newest block. Blocks do not contain all of them, so a node stores them
+/// with the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainConfig {
     /// Identifier of the network. Every signed transaction contains it.
@@ -40,8 +41,27 @@ pub struct ChainConfig {
     pub coinbase_reward: Qa,
     /// The rules of execution.
     pub rules: Rules,
+    /// Changes of the Scilla rules, ascending by block. Without a change, all blocks have [`Rules::scilla`].
+    pub rule_changes: Vec<RuleChange>,
     /// The policy of this node.
     pub policy: Policy,
+}
+
+/// A change of the Scilla rules at a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleChange {
+    /// The first Tx block with the rules, at least 2.
+    pub block: BlockNumber,
+    /// The rules.
+    pub scilla: ScillaRules,
+}
+
+impl RuleChange {
+    /// Returns the Scilla rules of a Tx block. `first` are the rules of the first blocks, and `changes` are ascending by
+    /// block.
+    pub fn rules_at(first: ScillaRules, changes: &[Self], block: BlockNumber) -> ScillaRules {
+        changes.iter().rev().find(|change| change.block <= block).map_or(first, |change| change.scilla)
+    }
 }
 
 /// The rules of execution: constants and semantics of the generation 8.1 (Reference: execution#rules).
@@ -51,7 +71,7 @@ pub struct ChainConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Rules {
-    /// The rules of the contract language.
+    /// The rules of the contract language. [`ChainConfig::scilla_rules`] has those of a block.
     pub scilla: ScillaRules,
     /// Whether the chain executes deployments and calls (`ENABLE_SC`). If not, admission rejects them with
     /// `Smart contract is disabled`.
@@ -203,6 +223,7 @@ impl ChainConfig {
             edits: true,
             coinbase_reward: Qa::new(176_000 * Qa::PER_ZIL),
             rules: Rules::V8_1,
+            rule_changes: Vec::new(),
             policy: Policy {
                 nonces: NoncePolicy::Exact,
                 numbering: Numbering::EveryBlock,
@@ -245,7 +266,23 @@ impl ChainConfig {
         if self.minimum_gas_price.get().is_zero() {
             return Err(ConfigError::GasPrice);
         }
+        let mut last = BlockNumber::new(1);
+        for change in &self.rule_changes {
+            if change.block <= last {
+                return Err(ConfigError::RuleChange { got: change.block, last });
+            }
+            let mut rules = [self.rules.scilla, change.scilla].into_iter();
+            if rules.any(|rules| rules == ScillaRules::UNNAMED) {
+                return Err(ConfigError::UnnamedRules);
+            }
+            last = change.block;
+        }
         self.rules.check()
+    }
+
+    /// Returns the Scilla rules of a Tx block.
+    pub fn scilla_rules(&self, block: BlockNumber) -> ScillaRules {
+        RuleChange::rules_at(self.rules.scilla, &self.rule_changes, block)
     }
 
     /// Returns the effective numbering: only a chain that permits [edits](Self::edits) repeats logical numbers.
@@ -357,6 +394,17 @@ pub enum ConfigError {
     /// The sum of the gas limits of all micro blocks exceeds 64 bits.
     #[error("gas limits: the sum over all shards exceeds 64 bits")]
     GasLimitSum,
+    /// A change of the Scilla rules is not after the first block and after the change before.
+    #[error("block of the rule change: expected a block after {last}, got {got}")]
+    RuleChange {
+        /// The block of the change.
+        got: BlockNumber,
+        /// The block of the change before, or block 1.
+        last: BlockNumber,
+    },
+    /// The Scilla rules of a chain without an identifier cannot change.
+    #[error("rule changes: expected Scilla rules with an identifier, got the rules of a chain without an identifier")]
+    UnnamedRules,
     /// The minimum gas price is 0.
     #[error("minimum gas price: expected at least 1 Qa, got 0")]
     GasPrice,

@@ -9,8 +9,8 @@ use crate::{
     accounts::StateReader,
     config::ChainConfig,
     executor::{
-        CheckError, CheckRequest, ContractInterface, InterfaceError, Overlay, SourceCheck, check_source,
-        contract_interface,
+        CheckError, CheckRequest, ContractCache, ContractInterface, InterfaceError, Overlay, SourceCheck, check_source,
+        contract_interface, declares_library,
     },
     snapshot::Snapshot,
 };
@@ -86,7 +86,7 @@ impl Snapshot {
     ///
     /// [`InterfaceError`] if the address has no contract, or the state cannot be read.
     pub fn contract_interface(&self, address: &Address) -> Result<ContractInterface, InterfaceError> {
-        contract_interface(address, &self.shared().simulated, &mut Overlay::new(self.state().clone()))
+        contract_interface(address, &self.simulated(), &mut Overlay::new(self.state().clone()))
     }
 
     /// Checks the text of a contract or library as a deployment with the highest gas limit would check it. The call
@@ -100,11 +100,16 @@ impl Snapshot {
         let ChainConfig { rules, shard_gas_limit, ds_gas_limit, .. } = &self.shared().network.config;
         let gas = (*shard_gas_limit).max(*ds_gas_limit);
         let mut overlay = Overlay::new(self.state().clone());
-        check_source(request, gas, rules, &self.shared().simulated, &mut overlay)
+        check_source(request, gas, rules, &self.simulated(), &mut overlay)
+    }
+
+    /// Returns the contract cache for the rules of the next block.
+    fn simulated(&self) -> ContractCache {
+        self.shared().simulated_for(self.current_epoch())
     }
 
     fn is_library(&self, address: &Address) -> Result<bool, StateError> {
-        Ok(self.contract(address)?.is_some_and(|contract| self.has_library_init(&contract.init_data)))
+        Ok(self.contract(address)?.is_some_and(|contract| declares_library(&contract.init_data)))
     }
 
     /// Returns the entries of all fields of a contract.

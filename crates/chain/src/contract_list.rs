@@ -6,7 +6,7 @@ use silica_state::StateError;
 
 use crate::{
     account_list::AddressPage,
-    executor::{InitFacts, TokenStandard},
+    executor::{TokenStandard, declares_library},
     snapshot::Snapshot,
     transaction_search::HistoryPlace,
 };
@@ -131,7 +131,7 @@ impl Snapshot {
                 creator: transaction.sender(),
                 hash: transaction.hash(),
                 place: HistoryPlace { block: block_of, position },
-                is_library: self.has_library_init(&transaction.data),
+                is_library: declares_library(&transaction.data),
                 name: module_name(transaction.code.as_bytes()),
                 token: self
                     .token_standard(&address)?
@@ -163,12 +163,5 @@ impl Snapshot {
             }
         }
         Ok(true)
-    }
-
-    /// Returns whether the init data of a deployment declare a library.
-    pub(crate) fn has_library_init(&self, init_data: &str) -> bool {
-        let rules = self.shared().network.config.rules.scilla;
-        let init = InitData::parse(init_data).ok();
-        init.and_then(|init| InitFacts::of(&init, rules)).is_some_and(|facts| facts.is_library)
     }
 }

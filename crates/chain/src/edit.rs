@@ -3,7 +3,7 @@
 //! The node checks an edit against the state, and converts it into new values. A block records and applies these
 //! values. So a replay needs neither the contract nor its types, and the state root in the header covers the edit.
 
-use silica_protocol::{Account, Address, Nonce, Qa};
+use silica_protocol::{Account, Address, BlockNumber, Nonce, Qa};
 use silica_state::{Snapshot, StateDiff};
 
 use crate::{
@@ -99,7 +99,9 @@ impl Edit {
             }
             Self::Field { contract, field, keys, value } => {
                 let edit = executor::FieldEdit { contract, field, keys, value: value.as_deref() };
-                executor::edit_field(edit, &network.contract_cache, &mut overlay)?;
+                let number = state.head().map_or(BlockNumber::new(0), |head| head.number);
+                let rules = network.config.scilla_rules(number.next().unwrap_or(number));
+                executor::edit_field(edit, &network.contract_cache.with_rules(rules), &mut overlay)?;
             }
         }
         Ok(state_diff(&overlay.changes()?))

@@ -66,7 +66,7 @@
 //! Layers, lowest first:
 //!
 //! - `accounts`, `accounts_file`, `committee`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `reserve_log`,
-//!   `revert_log`, [`reward`], `room`, `scilla_rules`:
+//!   `revert_log`, [`reward`], `room`:
 //!   - `accounts` reads accounts, and `accounts_file` reads the file of the first accounts.
 //!   - `committee` has the members of each DS epoch.
 //!   - `difficulty`, `epoch`, `gas_price` and `reward` compute values of DS epochs.
@@ -75,9 +75,10 @@
 //!   - `parallel` divides work among threads.
 //!   - `reserve_log` has the balances of the null account.
 //!   - `revert_log` has the reverts of the chain.
-//!   - `scilla_rules` reads and writes the Scilla rules in the record.
 //! - [`config`], `genesis`: the parameters of a chain, and its first state.
-//! - `admission`: the checks of a transaction before it enters the pool.
+//! - `admission`, `scilla_rules`:
+//!   - `admission` has the checks of a transaction before it enters the pool.
+//!   - `scilla_rules` reads and writes the Scilla rules in the record.
 //! - `pool`: pending transactions and their order.
 //! - `stage`: the stages of a block.
 //! - `executor`: the execution of one transaction on the running state of a block.

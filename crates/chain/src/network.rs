@@ -50,7 +50,7 @@ pub(crate) struct Network {
     pub(crate) epochs: Epochs,
     pub(crate) committees: Committees,
     /// The contract cache of block production.
-    pub(crate) contract_cache: Arc<ContractCache>,
+    pub(crate) contract_cache: ContractCache,
 }
 
 impl Network {
@@ -59,7 +59,7 @@ impl Network {
         config.check()?;
         check_committee(committees.of_genesis().keys(), &config)?;
         let epochs = config.epochs()?;
-        let contract_cache = Arc::new(ContractCache::new(config.rules.scilla));
+        let contract_cache = ContractCache::new(config.rules.scilla);
         Ok(Self { config, epochs, committees, contract_cache })
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(error(shared.clone(), &members(1_002)), ConfigError::RepeatedMember { key: first });
         let too_many = ConfigError::TooManyMembers { most: 1_002, got: 1_003 };
         assert_eq!(error(shared.clone(), &members(1_003)), too_many);
-        let edits = ChainConfig { edits: true, ..shared };
+        let edits = ChainConfig { edits: true, ..shared.clone() };
         let price = ChainConfig { operator_price: true, ..shared };
         for (config, option) in [(price, "operator price"), (edits, "edits")] {
             assert_eq!(error(config, &[first, second]), ConfigError::SeveralMembers { option, members: 2 });

@@ -39,7 +39,7 @@ pub fn open(
     now: Timestamp,
 ) -> Result<(Chain, Producer), OpenError> {
     let network = Network::new(config, committees.into())?;
-    scilla_rules::keep(&store, network.config.rules.scilla)?;
+    scilla_rules::keep(&store, &network.config)?;
     replay::catch_up(&store, &network, genesis, &mut |_, _| {})?;
     let state = store.snapshot();
     let state = match state.head() {

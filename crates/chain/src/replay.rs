@@ -39,7 +39,7 @@ pub fn rebuild(
     progress: Progress<'_>,
 ) -> Result<(), ReplayError> {
     let network = Network::new(config, committees.into())?;
-    scilla_rules::check(store, network.config.rules.scilla)?;
+    scilla_rules::check(store, &network.config)?;
     catch_up(store, &network, genesis, progress)
 }
 
@@ -60,7 +60,7 @@ pub fn check(
     progress: Progress<'_>,
 ) -> Result<BlockNumber, ReplayError> {
     let network = Network::new(config, committees.into())?;
-    scilla_rules::check(store, network.config.rules.scilla)?;
+    scilla_rules::check(store, &network.config)?;
     let last = store.snapshot().head().map(|head| head.number);
     let last = last.ok_or(ReplayError::Missing { number: BlockNumber::new(0) })?;
     if let Some(seal) = store.seal() {

@@ -61,6 +61,11 @@ impl Shared {
         Self { network, genesis, reserves, pool: Mutex::new(pool), simulated, published, listener: OnceLock::new() }
     }
 
+    /// Returns the contract cache of simulations, for the rules of a Tx block.
+    pub(crate) fn simulated_for(&self, block: BlockNumber) -> ContractCache {
+        self.simulated.with_rules(self.network.config.scilla_rules(block))
+    }
+
     pub(crate) fn lock_pool(&self) -> MutexGuard<'_, Pool> {
         pool::lock(&self.pool)
     }

@@ -15,6 +15,7 @@ use silica_protocol::{
     Account, Address, BlockNumber, Gas, InitData, Nonce, PublicKey, Qa, Receipt, SimulationRequest, StorageKey,
     TransactionKind, UnsignedTransaction, Version, index_text,
 };
+use silica_scilla::rules::Rules as ScillaRules;
 use silica_state::{Snapshot, StateError};
 
 use crate::{
@@ -185,13 +186,14 @@ impl<'a> Simulator<'a> {
         let config = &self.shared.network.config;
         let verified = simulated_transaction.assume_verified();
         let ds = verified.committee().get() == config.shards;
+        let contract_cache = self.shared.simulated_for(self.published.epoch());
         let context = Context {
             block: self.next_block(),
             gas_limit: if ds { config.ds_gas_limit } else { config.shard_gas_limit },
             minimum_price: Some(self.published.minimum_gas_price()),
             chain_id: config.chain_id,
             rules: &config.rules,
-            contract_cache: &self.shared.simulated,
+            contract_cache: &contract_cache,
             work_limit: u64::MAX,
             loaded: &NOTHING_LOADED,
             tracer,
@@ -202,7 +204,7 @@ impl<'a> Simulator<'a> {
             // The context above has no limit for the work of the block, so this outcome does not occur.
             Outcome::Full => DropReason::Internal,
         };
-        Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
+        Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules, contract_cache.rules()) })
     }
 
     /// Returns the logical number of the next block that executes transactions.
@@ -267,9 +269,9 @@ pub(crate) fn account_change(
 }
 
 /// Returns the reason why an admitted transaction would be dropped, as a text.
-fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> String {
+fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules, scilla: ScillaRules) -> String {
     let text = match reason {
-        DropReason::Libraries => return unusable(verified, rules.scilla),
+        DropReason::Libraries => return unusable(verified, scilla),
         DropReason::InsufficientGas => {
             let first =
                 if verified.kind() == TransactionKind::Deployment { rules.checker_gas } else { rules.runner_gas };
@@ -297,7 +299,7 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
 }
 
 /// Returns the fault in the data of a deployment or call, as a text.
-fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) -> String {
+fn unusable(verified: &VerifiedTransaction, rules: ScillaRules) -> String {
     let data = &verified.transaction().data;
     if verified.kind() == TransactionKind::Deployment {
         return match InitData::parse(data) {

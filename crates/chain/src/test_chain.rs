@@ -250,7 +250,7 @@ impl TestChain {
     /// [`TestChainError::Failed`]: the deployment failed. Another [`TestChainError`]: the transaction has no receipt.
     pub fn deploy(&mut self, from: &KeyPair, code: &str, params: impl IntoParams) -> Result<Deployed, TestChainError> {
         let address = Address::of_contract(&from.address(), self.nonce(&from.address()));
-        let rules = self.chain.config().rules.scilla;
+        let rules = self.chain.snapshot().next_scilla_rules();
         // The chain checks the gas, so this check has no limit.
         let options = CompileOptions::default().address(address).rules(rules).gas_limit(u64::MAX);
         let init = Contract::compile_with(code, &options)?.init_data(params)?;

@@ -15,7 +15,9 @@ use silica_state::{
 use crate::{
     accounts::{Accounts, Source, StateReader, Visitor, visit},
     admission::VerifiedTransaction,
-    executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, TraceWindow, Tracer},
+    executor::{
+        self, CallTree, Context, ContractCache, NOTHING_LOADED, Outcome, Overlay, Recorded, TraceWindow, Tracer,
+    },
     shared::Shared,
     simulation::{AccountChange, account_change},
     snapshot::Snapshot,
@@ -133,6 +135,7 @@ impl Snapshot {
                     VerifiedTransaction::recorded(transaction, hash, committee, &self.shared().network.config);
                 verified.map(|verified| (verified, receipt, position)).ok_or(TraceError::Differs)
             });
+        let contract_cache = self.shared().simulated_for(stored.block);
         let mut overlay = Overlay::new(past());
         overlay.edit(&edits)?;
         let last = loop {
@@ -140,12 +143,12 @@ impl Snapshot {
             if position == stored.position {
                 break transaction;
             }
-            execute(self.shared(), &transaction, &receipt, None, &mut overlay)?;
+            execute(self.shared(), &contract_cache, &transaction, &receipt, None, &mut overlay)?;
         };
         let before = state_diff(&overlay.changes()?);
         overlay.next_phase();
         let tracer = Tracer::new(window);
-        execute(self.shared(), &last, &stored.receipt, Some(&tracer), &mut overlay)?;
+        execute(self.shared(), &contract_cache, &last, &stored.receipt, Some(&tracer), &mut overlay)?;
         let base = past();
         let old = |contract: &Address, key: &StorageKey| {
             let changed = before.storage.get(contract).and_then(|entries| entries.get(key));
@@ -161,6 +164,7 @@ impl Snapshot {
 /// Executes a transaction of the record. Fails if the new receipt differs from `recorded`.
 fn execute(
     shared: &Shared,
+    contract_cache: &ContractCache,
     transaction: &VerifiedTransaction,
     recorded: &Receipt,
     tracer: Option<&Tracer>,
@@ -176,7 +180,7 @@ fn execute(
         minimum_price: None,
         chain_id: config.chain_id,
         rules: &config.rules,
-        contract_cache: &shared.simulated,
+        contract_cache,
         // The block had enough work left for its transactions.
         work_limit: u64::MAX,
         loaded: &NOTHING_LOADED,

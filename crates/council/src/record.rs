@@ -5,7 +5,10 @@ use silica_chain::{
     state::{ArchiveError, Snapshot},
 };
 
-use crate::entry::{BlocksError, Body, EntryKind, Height, Seal};
+use crate::{
+    entry::{BlocksError, Body, EntryKind, Height, Seal},
+    network::Parameters,
+};
 
 /// Reason why a committed block has no entry.
 #[derive(Debug, thiserror::Error)]
@@ -23,16 +26,20 @@ pub enum RecordError {
 }
 
 /// Returns the canonical bytes of the entry at a height, from the record. They are the bytes that the committee
-/// decided. Returns `None` if the block of the height is not committed.
+/// decided. `parameters` are those of the network file. Returns `None` if the block of the height is not committed.
 ///
 /// # Errors
 ///
 /// [`RecordError`]: the record could not be read, or no committee of several members decided the block.
-pub fn entry_bytes(snapshot: &Snapshot, height: Height) -> Result<Option<Vec<u8>>, RecordError> {
+pub fn entry_bytes(
+    snapshot: &Snapshot,
+    height: Height,
+    parameters: &Parameters,
+) -> Result<Option<Vec<u8>>, RecordError> {
     let Some(record) = snapshot.record(height.block())? else { return Ok(None) };
     let proposal = Proposal::from(record);
     let bytes = match height.kind() {
-        EntryKind::Body => Body::of_proposal(proposal)?.encode(),
+        EntryKind::Body => Body::of_proposal(proposal, parameters.named_rules(height.block()))?.encode(),
         EntryKind::Seal => Seal::of_proposal(&proposal).ok_or(RecordError::Seal)?.encode(),
     };
     Ok(Some(bytes))

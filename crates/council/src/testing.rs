@@ -213,6 +213,7 @@ pub(crate) fn body(block: u64, with_ds: bool, payments: u64) -> Body {
         },
         micro_headers: vec![micro_header(0), micro_header(1)],
         transactions,
+        scilla_rules: None,
     }
 }
 

@@ -71,6 +71,11 @@ impl<'b> Reader<'b> {
         Self(bytes)
     }
 
+    /// Returns whether no bytes are left.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Reads `count` bytes.
     pub(crate) fn slice(&mut self, field: &'static str, count: usize) -> Result<&'b [u8], DecodeError> {
         let error = DecodeError::Length { field, expected: count, got: self.0.len() };

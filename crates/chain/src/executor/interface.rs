@@ -94,8 +94,9 @@ pub(crate) fn contract_interface<W: StateReader>(
 ) -> Result<ContractInterface, InterfaceError> {
     overlay.account(contract)?.ok_or(InterfaceError::UnknownAccount)?;
     let module = contract_cache.get(contract, overlay)?.ok_or(InterfaceError::NotAContract)?;
+    let facts = module.facts.as_ref().ok_or(InterfaceError::Unusable)?;
     let libraries =
-        Libraries::find(&module.facts, contract_cache, overlay, |_| Ok(())).map_err(|load_error| match load_error {
+        Libraries::find(facts, contract_cache, overlay, |_| Ok(())).map_err(|load_error| match load_error {
             LoadError::State(error) => InterfaceError::State(error),
             LoadError::Exhausted | LoadError::Libraries | LoadError::Unusable => InterfaceError::Unusable,
         })?;

@@ -52,7 +52,7 @@ pub use self::{
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},
     interface::contract_interface,
-    module::{ContractCache, InitFacts, LoadedContract},
+    module::{ContractCache, InitFacts, LoadedContract, declares_library},
     nesting::readable,
     overlay::{Change, Overlay},
     source_check::check_source,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use silica_protocol::{Address, CodeHash, InitData, sha256};
+use silica_protocol::{Address, CodeHash, ContractParam, InitData, sha256};
 use silica_scilla::{
     cache::{CacheUsage, CodeCache, CodeKey},
     code::Code,
@@ -77,18 +77,15 @@ impl InitFacts {
         let of = |name: &'static str| params.iter().filter(move |param| param.name == name);
         // The node ignores an entry with another type. The interpreter reports such an entry.
         let mut versions = of("_scilla_version").filter(|param| param.type_name == "Uint32");
-        let mut flags = of("_library").filter(|param| param.type_name == "Bool");
         let mut lists = of("_extlibs");
-        let (version, flag, list) = (versions.next(), flags.next(), lists.next());
-        if flags.next().is_some() || lists.next().is_some() {
+        let (version, list) = (versions.next(), lists.next());
+        if library_flags(&params).nth(1).is_some() || lists.next().is_some() {
             return None;
         }
         let version = version.and_then(|version| version.value.as_str()?.parse().ok());
         if rules.node_compares_version() && (version.is_none() || versions.next().is_some()) {
             return None;
         }
-        let constructor = flag.and_then(|flag| flag.value.get("constructor"));
-        let is_library = constructor.and_then(serde_json::Value::as_str) == Some("True");
         let mut libraries = Vec::new();
         if let Some(list) = list {
             for element in list.value.as_array()? {
@@ -99,7 +96,7 @@ impl InitFacts {
                 libraries.push(Listed::of(first, second, rules)?);
             }
         }
-        Some(Self { version, is_library, libraries })
+        Some(Self { version, is_library: is_library(&params), libraries })
     }
 
     /// Reads the init data of a stored source.
@@ -111,6 +108,22 @@ impl InitFacts {
     pub(super) fn is_supported(&self) -> bool {
         self.version.is_some_and(|version| version.to_string() == VERSION)
     }
+}
+
+/// Returns the entries of init data that mark a library. The node ignores an entry with another type.
+fn library_flags(params: &[ContractParam]) -> impl Iterator<Item = &ContractParam> {
+    params.iter().filter(|param| param.name == "_library" && param.type_name == "Bool")
+}
+
+fn is_library(params: &[ContractParam]) -> bool {
+    let constructor = library_flags(params).next().and_then(|flag| flag.value.get("constructor"));
+    constructor.and_then(serde_json::Value::as_str) == Some("True")
+}
+
+/// Returns whether the init data of a deployed contract or library are those of a library. The rules do not matter,
+/// because the deployment had at most one entry for this.
+pub(crate) fn declares_library(init_data: &str) -> bool {
+    InitData::parse(init_data).is_ok_and(|init| is_library(&init.params()))
 }
 
 fn address(value: &serde_json::Value) -> Option<Address> {
@@ -154,7 +167,7 @@ impl Libraries {
             if names == LibraryNames::Imports && target.as_ref().is_some_and(|it| libraries.found.contains_key(it)) {
                 continue;
             }
-            let is_of_version = |it: &Module| !rules.node_compares_version() || it.facts.version == facts.version;
+            let is_of_version = |it: &InitFacts| !rules.node_compares_version() || it.version == facts.version;
             let found = match modules_by_address.entry(listed.address) {
                 btree_map::Entry::Occupied(known) => known.get().clone(),
                 btree_map::Entry::Vacant(new) => {
@@ -165,9 +178,11 @@ impl Libraries {
                     found
                 }
             };
-            let library = found.filter(|it| it.is_library && is_of_version(it)).ok_or(LoadError::Libraries)?;
+            let library = found.ok_or(LoadError::Libraries)?;
+            let usable = library.facts.as_ref().filter(|facts| facts.is_library && is_of_version(facts));
+            let imported = usable.ok_or(LoadError::Libraries)?;
             if names == LibraryNames::Imports {
-                pending.extend(library.facts.libraries.iter().cloned());
+                pending.extend(imported.libraries.iter().cloned());
             }
             // If two libraries have the same name, the later library replaces the earlier one.
             if let Some(target) = target {
@@ -183,10 +198,10 @@ impl Libraries {
         self.found.values().map(|library| library.bytes()).fold(0, u64::saturating_add)
     }
 
-    /// Returns the cache key of the program with hash `of` and these libraries.
-    fn key(&self, of: CodeHash) -> CodeKey {
+    /// Returns the cache key of the program with hash `of` and these libraries, under the rules with the key `rules`.
+    fn key(&self, of: CodeHash, rules: CodeKey) -> CodeKey {
         let key = |hash: CodeHash| CodeKey::new(hash.to_bytes());
-        self.found.values().fold(key(of), |so_far, library| so_far.with_library(key(library.hash)))
+        self.found.values().fold(key(of).with_library(rules), |so_far, library| so_far.with_library(key(library.hash)))
     }
 }
 
@@ -228,7 +243,8 @@ pub(super) struct Module {
     /// Hash of the program without init data. Other contracts can read this hash.
     pub(super) program_hash: [u8; 32],
     pub(super) hash: CodeHash,
-    pub(super) facts: InitFacts,
+    /// `None` if the init data are invalid under the rules. The rules of the deployment were other rules.
+    pub(super) facts: Option<InitFacts>,
     pub(super) source: Source,
     /// The parameters of the deployment. They are empty until the first call.
     init: OnceLock<Vec<Argument>>,
@@ -260,7 +276,7 @@ impl LoadedContract {
 pub(super) enum LoadError {
     /// A library of the contract is missing.
     Libraries,
-    /// The contract cannot be compiled. This error does not occur for a deployed contract.
+    /// The contract cannot be compiled. This error occurs only if the rules of the deployment were other rules.
     Unusable,
     /// A work limit is reached.
     Exhausted,
@@ -303,22 +319,28 @@ impl Module {
 /// list can have four bytes in init data, and about a hundred bytes as a value.
 const INIT_WEIGHT: usize = 32;
 
-/// The contract cache: recently used modules, by the hash of their texts.
+/// The contract cache: recently used modules, by the hash of their texts and by their rules.
 ///
-/// The cache changes only the time of an execution, and no result. All modules follow the rules of one chain.
-#[derive(Debug)]
+/// The cache changes only the time of an execution, and no result. A clone has the same content.
+#[derive(Clone, Debug)]
 pub(crate) struct ContractCache {
+    /// The rules of compilation and of runs. Only the modules of these rules are visible.
     rules: Rules,
-    codes: CodeCache,
-    shelf: Mutex<Shelf>,
+    /// Part of the key of each compiled program, so that programs of other rules have other keys.
+    rules_key: CodeKey,
+    codes: Arc<CodeCache>,
+    shelf: Arc<Mutex<Shelf>>,
 }
+
+/// A module in the cache: the rules under which it was read, and the hash of its texts.
+type ModuleKey = (Rules, CodeHash);
 
 #[derive(Debug)]
 struct Shelf {
     /// The modules with the number of their last use.
-    contract_cache: BTreeMap<CodeHash, (u64, Arc<Module>)>,
-    /// The hashes of the modules by the number of their last use.
-    by_use: BTreeMap<u64, CodeHash>,
+    contract_cache: BTreeMap<ModuleKey, (u64, Arc<Module>)>,
+    /// The keys of the modules by the number of their last use.
+    by_use: BTreeMap<u64, ModuleKey>,
     /// Number of the last use of any module.
     uses: u64,
     /// Total weight of the modules, in bytes.
@@ -344,6 +366,11 @@ impl ContractCache {
         Self::with_bounds(rules, MOST_BYTES / 4, MOST_CODE / 4)
     }
 
+    /// Returns the view of the cache for blocks with other rules. Both views share the memory and its limits.
+    pub(crate) fn with_rules(&self, rules: Rules) -> Self {
+        Self { rules, rules_key: rules_key(rules), ..self.clone() }
+    }
+
     /// Returns the rules of compilation and of runs.
     pub(crate) const fn rules(&self) -> Rules {
         self.rules
@@ -355,7 +382,8 @@ impl ContractCache {
     }
 
     fn with_bounds(rules: Rules, most: usize, most_code: u64) -> Self {
-        Self { rules, codes: CodeCache::with_bound(most_code), shelf: Mutex::new(Shelf::with_bound(most)) }
+        let (codes, shelf) = (CodeCache::with_bound(most_code), Shelf::with_bound(most));
+        Self { rules, rules_key: rules_key(rules), codes: Arc::new(codes), shelf: Arc::new(Mutex::new(shelf)) }
     }
 
     /// Returns a compiled contract with its parameters. Compiles the contract if it is not in the cache. `count` counts
@@ -373,8 +401,10 @@ impl ContractCache {
             count(bytes)
         };
         count(module.bytes())?;
-        let libraries = Libraries::find(&module.facts, self, overlay, &mut count)?;
-        let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
+        let facts = module.facts.as_ref().ok_or(LoadError::Unusable)?;
+        let libraries = Libraries::find(facts, self, overlay, &mut count)?;
+        let code =
+            self.codes.get_or_make(libraries.key(module.hash, self.rules_key), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
             let init = parameters(&module.source.init, &code).map_err(|_| LoadError::Unusable)?;
             // Another thread can set the parameters first. Its parameters are the same.
@@ -392,7 +422,8 @@ impl ContractCache {
         overlay: &mut Overlay<W>,
     ) -> Result<Option<Arc<Module>>, StateError> {
         let Some(contract) = overlay.account(address)?.and_then(|account| account.contract) else { return Ok(None) };
-        if let Some(module) = self.lock().get(&contract.code_hash) {
+        let key = (self.rules, contract.code_hash);
+        if let Some(module) = self.lock().get(&key) {
             return Ok(Some(module));
         }
         let damaged = |reason| StateError::Damaged { what: format!("contract {address}"), reason };
@@ -400,16 +431,16 @@ impl ContractCache {
         if source.hash() != contract.code_hash {
             return Err(damaged("code and init data do not have the hash in the account"));
         }
-        let facts = InitFacts::of_stored(&source, self.rules).ok_or_else(|| damaged("the init data are invalid"))?;
+        let facts = InitFacts::of_stored(&source, self.rules);
         let module = Arc::new(Module {
-            is_library: facts.is_library,
+            is_library: facts.as_ref().is_some_and(|facts| facts.is_library),
             program_hash: sha256(&[source.code.as_bytes()]),
             hash: contract.code_hash,
             facts,
             source,
             init: OnceLock::new(),
         });
-        self.lock().put(contract.code_hash, &module);
+        self.lock().put(key, &module);
         Ok(Some(module))
     }
 
@@ -418,28 +449,32 @@ impl ContractCache {
     }
 }
 
+fn rules_key(rules: Rules) -> CodeKey {
+    CodeKey::new(sha256(&[rules.to_string().as_bytes()]))
+}
+
 impl Shelf {
     const fn with_bound(most: usize) -> Self {
         Self { contract_cache: BTreeMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, most }
     }
 
-    fn get(&mut self, hash: &CodeHash) -> Option<Arc<Module>> {
-        let (used, module) = self.contract_cache.get_mut(hash)?;
+    fn get(&mut self, key: &ModuleKey) -> Option<Arc<Module>> {
+        let (used, module) = self.contract_cache.get_mut(key)?;
         self.by_use.remove(used);
         self.uses = self.uses.saturating_add(1);
         *used = self.uses;
-        self.by_use.insert(self.uses, *hash);
+        self.by_use.insert(self.uses, *key);
         Some(Arc::clone(module))
     }
 
-    /// Adds a module, unless the cache has a module with this hash.
-    fn put(&mut self, hash: CodeHash, module: &Arc<Module>) {
-        if self.get(&hash).is_some() {
+    /// Adds a module, unless the cache has a module with this key.
+    fn put(&mut self, key: ModuleKey, module: &Arc<Module>) {
+        if self.get(&key).is_some() {
             return;
         }
         self.uses = self.uses.saturating_add(1);
-        self.contract_cache.insert(hash, (self.uses, Arc::clone(module)));
-        self.by_use.insert(self.uses, hash);
+        self.contract_cache.insert(key, (self.uses, Arc::clone(module)));
+        self.by_use.insert(self.uses, key);
         self.bytes = self.bytes.saturating_add(module.weight());
         while self.bytes > self.most
             && let Some((_, oldest)) = self.by_use.pop_first()
@@ -459,7 +494,7 @@ mod tests {
             is_library: false,
             program_hash: [number; 32],
             hash: CodeHash::new([number; 32]),
-            facts: InitFacts { version: Some(0), is_library: false, libraries: Vec::new() },
+            facts: Some(InitFacts { version: Some(0), is_library: false, libraries: Vec::new() }),
             source: Source { code: "".into(), init: " ".repeat(init).into() },
             init: OnceLock::new(),
         })
@@ -468,15 +503,16 @@ mod tests {
     #[test]
     fn shelf_evicts_the_least_recently_used_module() {
         let mut shelf = Shelf::with_bound(MOST_BYTES);
+        let key = |module: &Module| (Rules::UNNAMED, module.hash);
         // The cache has room for three of these four modules.
         let contract_cache = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));
         for module in &contract_cache[..3] {
-            shelf.put(module.hash, module);
+            shelf.put(key(module), module);
         }
-        assert!(shelf.get(&contract_cache[0].hash).is_some());
-        shelf.put(contract_cache[2].hash, &contract_cache[2]);
-        shelf.put(contract_cache[3].hash, &contract_cache[3]);
-        let kept = contract_cache.each_ref().map(|module| shelf.get(&module.hash).is_some());
+        assert!(shelf.get(&key(&contract_cache[0])).is_some());
+        shelf.put(key(&contract_cache[2]), &contract_cache[2]);
+        shelf.put(key(&contract_cache[3]), &contract_cache[3]);
+        let kept = contract_cache.each_ref().map(|module| shelf.get(&key(module)).is_some());
         assert_eq!(kept, [true, false, true, true]);
         assert_eq!(shelf.bytes, 3 * contract_cache[0].weight());
     }

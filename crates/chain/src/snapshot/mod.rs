@@ -11,6 +11,7 @@ use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, GasPrice, Nonce, Qa, StateRoot,
     TxBlock,
 };
+use silica_scilla::rules::Rules as ScillaRules;
 use silica_state::{
     ArchiveError, IndexFailure, IndexKey, IndexOrder, IndexPosition, IndexProgress, RecordRow, StateError,
 };
@@ -114,6 +115,11 @@ impl Snapshot {
     /// Returns whether `block` is vacuous. The header of a vacuous block has the reward instead of fees.
     pub fn is_vacuous(&self, block: BlockNumber) -> bool {
         self.shared.network.epochs.is_vacuous(block)
+    }
+
+    /// Returns the Scilla rules of the next block.
+    pub fn next_scilla_rules(&self) -> ScillaRules {
+        self.shared.network.config.scilla_rules(self.current_epoch())
     }
 
     /// Returns the lowest gas price that admission accepts.

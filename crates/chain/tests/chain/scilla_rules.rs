@@ -1,8 +1,10 @@
 //! The Scilla rules: their effect on receipts, and their storage with the chain.
 
 use serde_json::json;
-use silica_chain::{ChainConfig, OpenError, ReplayError, RulesError, check, open, rebuild};
-use silica_protocol::{Gas, Qa, Receipt, SimulationRequest, Timestamp, UnsignedTransaction};
+use silica_chain::{
+    ChainConfig, DropReason, OpenError, ReplayError, RulesError, check, config::RuleChange, open, rebuild,
+};
+use silica_protocol::{BlockNumber, Gas, Qa, Receipt, SimulationRequest, Timestamp, UnsignedTransaction};
 use silica_scilla::rules::{Edition, LibraryNames, Rules};
 
 use crate::{
@@ -242,6 +244,124 @@ fn a_chain_is_continued_by_its_own_rules_only() {
         assert_eq!(net.height(), 1);
         store = net.test.into_store();
         assert_eq!(store.label().unwrap(), label);
+    }
+}
+
+/// Returns the configuration of a chain whose rules change at these blocks.
+fn changing(first: Rules, changes: &[(u64, Rules)]) -> ChainConfig {
+    let changes = changes.iter().map(|(block, scilla)| RuleChange { block: BlockNumber::new(*block), scilla: *scilla });
+    ChainConfig { rule_changes: changes.collect(), ..with(first) }
+}
+
+#[test]
+fn each_block_is_by_its_rules() {
+    let [latest, current] = [Edition::Latest, Edition::V0_13].map(Rules::current);
+    // The contract runs in the blocks 2 to 7.
+    let mut world = World::with_config(changing(current, &[(4, latest), (6, current)]));
+    let contract = world.deployed(1, REFUSES, &init(&[]));
+    let mut receipts = Vec::new();
+    for block in 2..=7 {
+        let rules = if (4..6).contains(&block) { latest } else { current };
+        assert_eq!(world.net.snapshot().next_scilla_rules(), rules, "block {block}");
+        let receipt = call(&mut world, contract, "Fail", &[]);
+        let expected = if rules == latest { ["Refuse", "Fail"] } else { ["Count", "Fail"] };
+        assert_eq!(raised(&receipt), expected, "block {block}");
+        let record = world.net.test.producer().store().record(BlockNumber::new(block)).unwrap().unwrap();
+        receipts.push((record.transactions[0].0.hash(), receipt));
+    }
+    // A trace is by the rules of the block of the transaction, and not by those of the next block.
+    for (hash, receipt) in receipts {
+        assert_eq!(world.net.snapshot().trace(&hash).unwrap().receipt, receipt);
+    }
+    world.check_roots();
+    check_replay(&world.net);
+    let store = world.net.test.into_store();
+    assert_eq!(store.label().unwrap().unwrap(), "0.13/3 4:latest/3 6:0.13/3");
+    let verify = |config| check(&store, &memory(), config, &genesis(), node(), &mut |_, _| {});
+    verify(changing(current, &[(4, latest), (6, current)])).unwrap();
+}
+
+#[test]
+fn a_call_fails_if_the_contract_is_invalid_under_later_rules() {
+    let [latest, current] = [Edition::Latest, Edition::V0_13].map(Rules::current);
+    let mut world = World::with_config(changing(latest, &[(5, current)]));
+    let (library, relay) = (world.library(), world.relay());
+    let pair = |name: &str, first: &str, second: &str| json!({"constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [name.to_owned() + first, second]});
+    let list = |pair| json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": [pair]});
+    let user = "scilla_version 0\nimport Numbers\ncontract User ()\ntransition T ()\nend\n";
+    let by_file = world.deployed(1, user, &init(&[list(pair("Numbers", ".scillib", &hex(&library)))]));
+    assert!(call(&mut world, by_file, "T", &[]).success);
+    // From block 5 on, `import Numbers` finds no library: the name of a file is no name of an import. The node drops a
+    // direct call, and a message of another contract fails.
+    let params: [serde_json::Value; 0] = [];
+    let data = json!({"_tag": "T", "params": params}).to_string();
+    let direct = UnsignedTransaction { to: by_file, data, ..world.transaction(2) };
+    assert_eq!(world.run(2, direct), Err(DropReason::Libraries.code()));
+    let failed = world.call(2, relay, "Ask", &[address_param("to", &by_file), text_param("tag", "T")], 0);
+    assert_eq!(errors(&failed), [(1, vec![17])], "{failed:?}");
+    world.check_roots();
+    check_replay(&world.net);
+}
+
+#[test]
+fn the_rules_of_existing_blocks_do_not_change() {
+    let [latest, current, early] = [Edition::Latest, Edition::V0_13, Edition::V0_11].map(Rules::current);
+    let start = [(3, latest), (9, early)];
+    // The chain has the blocks 0 to 4.
+    let cases: [(&[(u64, Rules)], Option<u64>); 9] = [
+        (&start, None),
+        (&[(3, latest)], None),
+        (&[(3, latest), (5, early)], None),
+        (&[(3, latest), (5, early), (6, current)], None),
+        // The same rules in another form.
+        (&[(2, current), (3, latest), (4, latest)], None),
+        (&[], Some(3)),
+        (&[(3, latest), (4, early)], Some(4)),
+        (&[(2, latest)], Some(2)),
+        (&[(4, latest)], Some(3)),
+    ];
+    for (changes, wrong) in cases {
+        let mut net = Net::new(changing(current, &start));
+        (0..4).for_each(|_| drop(net.tick()));
+        let store = net.test.into_store();
+        let config = changing(current, changes);
+        let outcome = check(&store, &memory(), config.clone(), &genesis(), node(), &mut |_, _| {}).map(drop);
+        match (outcome, wrong) {
+            (Ok(()), None) => {}
+            (Err(ReplayError::Rules(RulesError::Past { block, .. })), Some(wrong)) => assert_eq!(block.get(), wrong),
+            other => panic!("{changes:?}: {other:?}"),
+        }
+        assert_eq!(store.label().unwrap().unwrap(), "0.13/3 3:latest/3 9:0.11/3", "a check writes nothing");
+        match (open(store, config, &genesis(), node(), Timestamp::new(BEGIN)), wrong) {
+            (Ok((_, producer)), None) => {
+                let text = changes.iter().map(|(block, rules)| format!(" {block}:{rules}")).collect::<String>();
+                assert_eq!(producer.store().label().unwrap().unwrap(), format!("{current}{text}"));
+            }
+            (Err(OpenError::Rules(error)), Some(wrong)) => {
+                assert!(error.to_string().starts_with(&format!("Scilla rules of block {wrong}: expected ")), "{error}");
+            }
+            other => panic!("{changes:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn invalid_rule_changes_and_labels_are_rejected() {
+    let [latest, current] = [Edition::Latest, Edition::V0_13].map(Rules::current);
+    for (first, changes, expected) in [
+        (current, &[(1, latest)][..], "block of the rule change: expected a block after 1, got 1"),
+        (current, &[(5, latest), (5, current)], "block of the rule change: expected a block after 5, got 5"),
+        (Rules::UNNAMED, &[(5, latest)], "rule changes: expected Scilla rules with an identifier, "),
+        (current, &[(5, Rules::UNNAMED)], "rule changes: expected Scilla rules with an identifier, "),
+    ] {
+        let error = changing(first, changes).check().unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    for label in ["0.13/3 ", "0.13/3 4", "0.13/3 x:0.13/3", "0.13/3 4:0.13/9", "0.13/3 4:0.13"] {
+        let store = memory();
+        store.set_label(label).unwrap();
+        let error = open(store, config(1, 100), &genesis(), node(), Timestamp::new(BEGIN)).unwrap_err();
+        assert!(matches!(error, OpenError::Rules(RulesError::Unknown(_))), "{label}: {error}");
     }
 }
 

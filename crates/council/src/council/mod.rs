@@ -170,7 +170,7 @@ impl Council {
     ) -> Result<Entry, ProposalError> {
         let at = next_timestamp(head.timestamp, now).unwrap_or(now);
         let executed = application.propose(at, Cause::Event)?;
-        let body = Body::of_proposal(executed.to_proposal())?;
+        let body = Body::of_proposal(executed.to_proposal(), self.parameters.named_rules(height.block()))?;
         if let Some(due) = self.needlessly_empty(&body, head) {
             return Err(ProposalError::Empty { due });
         }
@@ -216,6 +216,9 @@ impl Council {
             Ok(body) => body,
             Err(error) => return Verdict::Invalid { id, reason: error.into() },
         };
+        if let Err(reason) = self.check_rules(height, &body) {
+            return Verdict::Invalid { id, reason };
+        }
         if let Some(verdict) = self.judge_time(id, &body, &head, rule) {
             return verdict;
         }
@@ -228,6 +231,19 @@ impl Council {
             self.next.candidates.add(Candidate { entry: Entry { id, bytes: bytes.into() }, executed });
         }
         Verdict::Valid(id)
+    }
+
+    /// Compares the Scilla rules that a body names with the network file.
+    fn check_rules(&self, height: Height, body: &Body) -> Result<(), InvalidEntry> {
+        let block = height.block();
+        let [expected, got] = [self.parameters.named_rules(block), body.scilla_rules]
+            .map(|named| named.unwrap_or(self.parameters.scilla_rules));
+        // A body that names the rules of block 1 is not canonical.
+        if self.parameters.named_rules(block) == body.scilla_rules {
+            Ok(())
+        } else {
+            Err(InvalidEntry::Rules { block, expected, got })
+        }
     }
 
     /// Judges what a body states about time. Returns `None` if that is valid.
@@ -347,6 +363,7 @@ impl Council {
         let body = Body::decode(height, bytes, &self.parameters.body_limits());
         let body = body.map_err(|error| invalid(None, None, error.into()))?;
         let got = body.header.state_root;
+        self.check_rules(height, &body).map_err(|error| invalid(None, Some(got), error))?;
         match application.verify(&body.into_proposal()) {
             Ok(executed) => Ok(Candidate { entry: Entry { id, bytes: bytes.into() }, executed }),
             Err(reason) if reason.is_local() => Err(DecideError::Chain { height, reason }),

@@ -147,9 +147,13 @@ fn the_record_has_the_decided_bytes() {
     let snapshot = member.disk.producer.store().snapshot();
     for (number, entry) in (1..).zip(&entries) {
         let height = Height::new(number).unwrap();
-        assert_eq!(entry_bytes(&snapshot, height).unwrap().as_deref(), Some(&*entry.bytes), "height {height}");
+        assert_eq!(
+            entry_bytes(&snapshot, height, member.network.parameters()).unwrap().as_deref(),
+            Some(&*entry.bytes),
+            "height {height}"
+        );
     }
-    assert_eq!(entry_bytes(&snapshot, Height::new(25).unwrap()).unwrap(), None);
+    assert_eq!(entry_bytes(&snapshot, Height::new(25).unwrap(), member.network.parameters()).unwrap(), None);
     assert_eq!(snapshot.head().unwrap().number.get(), 12);
     assert!(snapshot.head().unwrap().totals.transactions >= 8);
 }
@@ -309,15 +313,51 @@ fn a_fatal_error_names_both_state_roots() {
     assert_eq!(text(&member.decide(id, Some(&bytes)).unwrap_err()), expected);
 }
 
+/// The results of both rules are equal, because the blocks have no contracts.
+#[test]
+fn a_quorum_decides_from_which_block_on_the_rules_change() {
+    const CHANGE: &str = "max-body = \"4MiB\"\n\n[[rules-from]]\nblock = 2\nscilla-rules = \"latest/3\"\n";
+    let changed = || Member::of(testing::network(4, &[("max-body = \"4MiB\"", CHANGE)]));
+    let (mut new, mut old) = (changed(), Member::new());
+    assert_eq!(new.network.id(), old.network.id());
+    // The first block has the rules of the table `network` on both members.
+    let entries = new.make_block();
+    for entry in &entries {
+        assert!(matches!(old.judge(&entry.bytes, Rule::Accepted), Verdict::Valid(id) if id == entry.id));
+        old.decide(entry.id, Some(&entry.bytes)).unwrap();
+    }
+    old.now = new.now;
+    let body = new.propose(0, 0).unwrap();
+    let limits = new.network.parameters().body_limits();
+    let rules = Body::decode(new.height(), &body.bytes, &limits).unwrap().scilla_rules;
+    assert_eq!(rules.map(|rules| rules.to_string()).as_deref(), Some("latest/3"));
+    let expected = "Body.scilla_rules: expected 0.13/3 in block 2, as in the network file of this member, got latest/3";
+    assert_eq!(reason(old.judge(&body.bytes, Rule::Accepted)), expected);
+    let error = old.decide(body.id, Some(&body.bytes)).unwrap_err();
+    assert!(error.is_fatal() && text(&error).ends_with(expected), "{}", text(&error));
+    // A body without the new rules, and one that names the rules of block 1, are invalid on a member with the change.
+    let expected = "Body.scilla_rules: expected latest/3 in block 2, as in the network file of this member, got 0.13/3";
+    for scilla_rules in [None, Some("0.13/3".parse().unwrap())] {
+        let bytes = new.changed(&body, |body| body.scilla_rules = scilla_rules);
+        assert_eq!(reason(new.judge(&bytes, Rule::Accepted)), expected);
+    }
+    let own = old.propose(0, 0).unwrap();
+    let bytes = old.changed(&own, |body| body.scilla_rules = Some("0.13/3".parse().unwrap()));
+    assert!(reason(old.judge(&bytes, Rule::Accepted)).starts_with("Body.scilla_rules: expected 0.13/3 in block 2"));
+    let rest = new.make_block();
+    let snapshot = new.disk.producer.store().snapshot();
+    for (number, entry) in (1..).zip(entries.iter().chain(&rest)) {
+        let bytes = entry_bytes(&snapshot, Height::new(number).unwrap(), new.network.parameters()).unwrap().unwrap();
+        assert_eq!(*bytes, *entry.bytes, "height {number}");
+    }
+}
+
 #[test]
 fn other_spellings_and_large_bodies_are_invalid() {
     let mut member = Member::of(testing::network(4, &[("max-body = \"4MiB\"", "max-body = \"256KiB\"")]));
     let body = member.propose(0, 0).unwrap();
     let longer = [&body.bytes[..], &[0]].concat();
-    assert_eq!(
-        reason(member.judge(&longer, Rule::Accepted)),
-        "Body: expected no bytes after the last field, got 1 bytes"
-    );
+    assert_eq!(reason(member.judge(&longer, Rule::Accepted)), "Body.scilla_rules: expected 4 bytes, got 1");
     let large = vec![0; (256 << 10) + 1];
     assert_eq!(reason(member.judge(&large, Rule::Accepted)), "Body: expected at most 262144 bytes, got 262145");
     let height = member.height().next().and_then(Height::next).unwrap();
@@ -419,8 +459,8 @@ fn a_failing_disk_is_no_verdict() {
     member.disk.is_full = false;
     assert!(matches!(member.decide(id, None), Ok(Decided::Block(_))));
     let snapshot = member.disk.producer.store().snapshot();
-    assert_eq!(entry_bytes(&snapshot, Height::new(1).unwrap()).unwrap().unwrap(), other);
-    assert_eq!(entry_bytes(&snapshot, Height::new(2).unwrap()).unwrap().unwrap(), bytes);
+    assert_eq!(entry_bytes(&snapshot, Height::new(1).unwrap(), member.network.parameters()).unwrap().unwrap(), other);
+    assert_eq!(entry_bytes(&snapshot, Height::new(2).unwrap(), member.network.parameters()).unwrap().unwrap(), bytes);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use silica_chain::InvalidBlock;
-use silica_protocol::{DecodeError, Timestamp};
+use silica_chain::{InvalidBlock, scilla::rules::Rules};
+use silica_protocol::{BlockNumber, DecodeError, Timestamp};
 
 use crate::entry::{EntryId, Height, SealError};
 
@@ -67,6 +67,18 @@ pub enum InvalidEntry {
         head: Timestamp,
         /// Timestamp of the body.
         got: Timestamp,
+    },
+    /// The body has other Scilla rules than the network file of this member gives its block.
+    #[error(
+        "Body.scilla_rules: expected {expected} in block {block}, as in the network file of this member, got {got}"
+    )]
+    Rules {
+        /// The block.
+        block: BlockNumber,
+        /// The rules of the block in the network file.
+        expected: Rules,
+        /// The rules of the body.
+        got: Rules,
     },
     /// The body is not the next block of the chain.
     #[error(transparent)]

@@ -1,9 +1,9 @@
 //! The body of a Tx block: everything except co-signatures.
 
-use silica_chain::{Proposal, state::StateDiff};
+use silica_chain::{Proposal, config::RuleChange, scilla::rules::Rules, state::StateDiff};
 use silica_protocol::{
-    CoSignatures, DecodeError, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Timestamp, Transaction,
-    TxBlock, TxBlockHeader, TxHash,
+    BlockNumber, CoSignatures, DecodeError, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Timestamp,
+    Transaction, TxBlock, TxBlockHeader, TxHash,
 };
 
 use super::{EntryKind, Height};
@@ -21,6 +21,9 @@ const HEADER: usize = 1_024;
 /// Largest size of the header of a micro block in a body, with its length, in bytes.
 const MICRO_HEADER: usize = 512;
 
+/// Largest length of the name of Scilla rules, in bytes.
+const MAX_RULES: usize = 32;
+
 /// The body of a Tx block.
 ///
 /// The type has each fact once. The list of micro blocks and the transaction hashes follow from the micro block headers
@@ -37,6 +40,9 @@ pub struct Body {
     pub micro_headers: Vec<MicroBlockHeader>,
     /// The transactions of all micro blocks in order. `tx_count` of each header is the number of its transactions.
     pub transactions: Vec<Transaction>,
+    /// The Scilla rules of the block; `None` for those of block 1. So a member with another network file rejects the
+    /// first block whose rules change, although its result can be the same.
+    pub scilla_rules: Option<Rules>,
 }
 
 /// Reason why a proposal has no body.
@@ -89,6 +95,12 @@ impl Parameters {
         }
     }
 
+    /// Returns the Scilla rules that the body of a Tx block names; `None` for the rules of block 1.
+    pub fn named_rules(&self, block: BlockNumber) -> Option<Rules> {
+        let rules = RuleChange::rules_at(self.scilla_rules, &self.rule_changes, block);
+        (rules != self.scilla_rules).then_some(rules)
+    }
+
     /// Returns the bytes that a body has for its transactions with their lengths. The largest headers fit into the rest.
     pub(crate) fn transaction_bytes(&self) -> usize {
         let BodyLimits { bytes, micro_blocks, .. } = self.body_limits();
@@ -97,12 +109,13 @@ impl Parameters {
 }
 
 impl Body {
-    /// Creates the body of a proposal. Co-signatures are left out.
+    /// Creates the body of a proposal. Co-signatures are left out. `scilla_rules` are the
+    /// [named rules](Parameters::named_rules) of the block.
     ///
     /// # Errors
     ///
     /// [`BlocksError`] if the blocks repeat a fact with another value, or have a feature that networks do not permit.
-    pub fn of_proposal(proposal: Proposal) -> Result<Self, BlocksError> {
+    pub fn of_proposal(proposal: Proposal, scilla_rules: Option<Rules>) -> Result<Self, BlocksError> {
         let Proposal { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number } = proposal;
         if !edits.is_empty() {
             return Err(BlocksError::Edits);
@@ -118,7 +131,8 @@ impl Body {
         let (micro_headers, hashes): (Vec<_>, Vec<_>) =
             micro_blocks.into_iter().map(|block| (block.header, block.tx_hashes)).unzip();
         let (timestamp, ds_header) = (tx_block.timestamp, ds_block.map(|block| block.header));
-        let body = Self { timestamp, ds_header, header: tx_block.header, micro_headers, transactions };
+        let header = tx_block.header;
+        let body = Self { timestamp, ds_header, header, micro_headers, transactions, scilla_rules };
         if body.micro_block_infos() != tx_block.micro_blocks {
             return Err(BlocksError::MicroBlocks);
         }
@@ -190,12 +204,16 @@ impl Body {
         for transaction in &self.transactions {
             writer.bytes(&transaction.encode());
         }
+        if let Some(rules) = self.scilla_rules {
+            writer.bytes(rules.to_string().as_bytes());
+        }
         writer.finish()
     }
 
     /// Reads the canonical bytes of the body at a height. Encoding the result returns the same bytes.
     ///
-    /// The function does not check what the headers state about the chain and the transactions.
+    /// The function does not check what the headers state about the chain and the transactions. The caller compares the
+    /// rules with its network file.
     ///
     /// # Errors
     ///
@@ -225,14 +243,24 @@ impl Body {
         let transactions = (0..reader.count("Body.transactions", limits.transactions)?)
             .map(|_| Transaction::decode(reader.bytes("Body.transactions", limits.bytes)?))
             .collect::<Result<Vec<_>, _>>()?;
+        let scilla_rules =
+            if reader.is_empty() { None } else { Some(rules(reader.bytes("Body.scilla_rules", MAX_RULES)?)?) };
         reader.finish("Body")?;
         let counted = micro_headers.iter().fold(0_u64, |sum, header| sum.saturating_add(header.tx_count.into()));
         if u64::try_from(transactions.len()) != Ok(counted) {
             let expected = format!("{counted}, the sum of the micro blocks");
             return Err(value("Body.transactions", expected, transactions.len()));
         }
-        Ok(Self { timestamp, ds_header, header, micro_headers, transactions })
+        Ok(Self { timestamp, ds_header, header, micro_headers, transactions, scilla_rules })
     }
+}
+
+fn rules(bytes: &[u8]) -> Result<Rules, DecodeError> {
+    let text = std::str::from_utf8(bytes).ok();
+    text.and_then(|text| text.parse().ok()).ok_or_else(|| {
+        let expected = "Scilla rules that this program supports".to_owned();
+        value("Body.scilla_rules", expected, String::from_utf8_lossy(bytes))
+    })
 }
 
 fn count(number: u32) -> usize {
@@ -273,14 +301,24 @@ mod tests {
         for (with_ds, transactions) in [(false, 0), (false, 3), (true, 0), (true, 5)] {
             let body = testing::body(9, with_ds, transactions);
             assert_eq!(decode(&body.encode()), Ok(body.clone()));
-            assert_eq!(Body::of_proposal(body.clone().into_proposal()), Ok(body));
+            assert_eq!(Body::of_proposal(body.clone().into_proposal(), None), Ok(body.clone()));
+            let scilla_rules = Some("latest/3".parse().unwrap());
+            let changed = Body { scilla_rules, ..body.clone() };
+            assert_eq!(decode(&changed.encode()), Ok(changed.clone()));
+            assert_eq!(Body::of_proposal(changed.clone().into_proposal(), scilla_rules), Ok(changed));
+            for text in ["", "latest/9", "latest", &"9".repeat(33)] {
+                let length = u32::try_from(text.len()).unwrap().to_be_bytes();
+                let bytes = [&body.encode()[..], &length, text.as_bytes()].concat();
+                let error = decode(&bytes).unwrap_err();
+                assert!(error.starts_with("Body.scilla_rules: expected "), "{error}");
+            }
         }
     }
 
     #[test]
     fn each_fact_changes_the_id() {
         let body = testing::body(9, true, 3);
-        let mut bodies = vec![body; 10];
+        let mut bodies = vec![body; 11];
         bodies[1].timestamp = Timestamp::new(1);
         bodies[2].ds_header = None;
         bodies[3].ds_header.as_mut().unwrap().prev_hash = BlockHash::new([1; 32]);
@@ -292,6 +330,7 @@ mod tests {
         // The signature is no part of the transaction hash.
         let transaction = bodies[9].transactions.pop().unwrap();
         bodies[9].transactions.push(transaction.into_unsigned().with_signature(Signature::new([9; 64])));
+        bodies[10].scilla_rules = Some(Rules::V0_13_3);
         let mut ids: Vec<_> = bodies.iter().map(id).collect();
         ids.sort();
         ids.dedup();
@@ -315,7 +354,7 @@ mod tests {
         let make = |change: &dyn Fn(&mut Proposal)| {
             let mut blocks = body.clone().into_proposal();
             change(&mut blocks);
-            Body::of_proposal(blocks)
+            Body::of_proposal(blocks, None)
         };
         let timestamp = Err(BlocksError::Timestamp { expected: body.timestamp, got: Timestamp::new(1) });
         assert_eq!(make(&|blocks| blocks.ds_block.as_mut().unwrap().timestamp = Timestamp::new(1)), timestamp);
@@ -335,10 +374,10 @@ mod tests {
     fn a_body_has_no_edits_and_repeats_no_number() {
         let blocks = testing::body(9, true, 3).into_proposal();
         let repeats = Proposal { repeats_number: true, ..blocks.clone() };
-        assert_eq!(Body::of_proposal(repeats), Err(BlocksError::RepeatedNumber));
+        assert_eq!(Body::of_proposal(repeats, None), Err(BlocksError::RepeatedNumber));
         let accounts = [(Address::new([1; 20]), Account::default())].into();
         let edits = Proposal { edits: StateDiff { accounts, ..StateDiff::default() }, ..blocks };
-        assert_eq!(Body::of_proposal(edits), Err(BlocksError::Edits));
+        assert_eq!(Body::of_proposal(edits, None), Err(BlocksError::Edits));
     }
 
     #[test]
@@ -434,10 +473,7 @@ mod tests {
             decode(&bytes)
         };
         assert_eq!(changed(8, 2), Err("Body.has_ds_header: expected 0 or 1, got 2".to_owned()));
-        assert_eq!(
-            decode(&[&bytes[..], &[0]].concat()),
-            Err("Body: expected no bytes after the last field, got 1 bytes".to_owned())
-        );
+        assert_eq!(decode(&[&bytes[..], &[0]].concat()), Err("Body.scilla_rules: expected 4 bytes, got 1".to_owned()));
         let mut wrong = body.clone();
         wrong.micro_headers[0].tx_count += 1;
         assert_eq!(

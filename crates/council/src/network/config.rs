@@ -25,6 +25,7 @@ impl Parameters {
             edits: false,
             coinbase_reward: self.coinbase_reward,
             rules: Rules { scilla: self.scilla_rules, ..default.rules },
+            rule_changes: self.rule_changes.clone(),
             policy: Policy {
                 nonces: NoncePolicy::Queue,
                 numbering: Numbering::EveryBlock,
@@ -38,7 +39,8 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
-    use silica_protocol::{ChainId, Gas, GasPrice, Qa};
+    use silica_chain::config::RuleChange;
+    use silica_protocol::{BlockNumber, ChainId, Gas, GasPrice, Qa};
 
     use super::*;
     use crate::{network::NetworkFile, testing};
@@ -51,7 +53,7 @@ mod tests {
     fn each_parameter_of_the_file_reaches_the_chain() {
         let base = config_of(&testing::network_file(4));
         base.check().unwrap();
-        let other_id = ChainConfig { chain_id: ChainId::new(334), ..base };
+        let other_id = ChainConfig { chain_id: ChainId::new(334), ..base.clone() };
         assert_eq!(config_of(&testing::network_file_with("example-4", 334, 4)), other_id);
         let bytes = |bytes| Policy { block_bytes: Some(bytes), ..base.policy };
         assert_eq!(base.policy, bytes((4 << 20) - 3 * 1_024));
@@ -74,7 +76,15 @@ mod tests {
             (
                 "max-body = \"4MiB\"",
                 "scilla-rules = \"0.11/1\"",
-                ChainConfig { rules: Rules { scilla: "0.11/1".parse().unwrap(), ..base.rules }, ..base },
+                ChainConfig { rules: Rules { scilla: "0.11/1".parse().unwrap(), ..base.rules }, ..base.clone() },
+            ),
+            (
+                "[[member]]",
+                "[[rules-from]]\nblock = 9\nscilla-rules = \"latest/3\"\n[[member]]",
+                ChainConfig {
+                    rule_changes: vec![RuleChange { block: BlockNumber::new(9), scilla: "latest/3".parse().unwrap() }],
+                    ..base
+                },
             ),
         ];
         for (old, new, expected) in cases {

@@ -14,7 +14,7 @@ mod write;
 
 use std::{fmt, time::Duration};
 
-use silica_chain::{Committees, scilla::rules::Rules};
+use silica_chain::{Committees, config::RuleChange, scilla::rules::Rules};
 use silica_crypto::cosign;
 use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex, sha256};
 
@@ -33,7 +33,8 @@ const TAG: &[u8] = b"silica network v1";
 /// A valid network file.
 ///
 /// The shared part is the tables `network` and `member`. Every node of a network has the same shared part, and its
-/// hash is the [`NetworkId`]. The tables `address` can differ from node to node.
+/// hash is the [`NetworkId`]. The tables `rules-from` have the changes of the rules. A quorum of the members has the
+/// same changes up to the next block. The tables `address` can differ from node to node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkFile {
     pub(self) parameters: Parameters,
@@ -79,8 +80,11 @@ pub struct Parameters {
     pub propose_timeout: Duration,
     /// Maximum length of the canonical form of a body, in bytes.
     pub max_body: u32,
-    /// Rules of the contract language. They do not depend on the build of a member.
+    /// Rules of the contract language from block 1 on. They do not depend on the build of a member.
     pub scilla_rules: Rules,
+    /// The tables `rules-from`: changes of the rules, ascending by block. They are not part of the network id, so that
+    /// the members of a running network can agree on a change.
+    pub rule_changes: Vec<RuleChange>,
 }
 
 /// The file with the accounts of the genesis.

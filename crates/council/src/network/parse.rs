@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use silica_chain::scilla::rules::Rules;
+use silica_chain::{config::RuleChange, scilla::rules::Rules};
 use silica_crypto::multisig::aggregate_keys;
-use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex};
+use silica_protocol::{BlockNumber, ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex};
 use toml::de::DeTable;
 
 use super::{
@@ -85,9 +85,10 @@ fn read(text: &str, least: usize) -> Result<Parts, Vec<NetworkFileError>> {
     let mut file = Table::new("", 1, table.get_ref(), lines);
     let network = file.required("network", "a table");
     let network = faults.keep(network);
+    let rule_changes = file.optional("rules-from").map_or_else(Vec::new, |field| rule_changes(&field, &mut faults));
     let parameters = network.as_ref().and_then(|field| {
         let table = faults.keep(field.table())?;
-        parameters(table, &mut faults)
+        parameters(table, rule_changes, &mut faults)
     });
     let member = match least {
         0 => file.optional("member"),
@@ -112,7 +113,7 @@ fn read(text: &str, least: usize) -> Result<Parts, Vec<NetworkFileError>> {
     }
 }
 
-fn parameters(mut table: Table<'_>, faults: &mut Faults) -> Option<Parameters> {
+fn parameters(mut table: Table<'_>, rule_changes: Vec<RuleChange>, faults: &mut Faults) -> Option<Parameters> {
     let text = |field: Result<Field<'_>, _>| field.and_then(|field| name(&field));
     let network_name = faults.keep(text(table.required("name", NAME)));
     let field = table.required("chain-id", "a number from 1 to 65535");
@@ -158,6 +159,7 @@ fn parameters(mut table: Table<'_>, faults: &mut Faults) -> Option<Parameters> {
         propose_timeout: propose_timeout?,
         max_body: max_body?,
         scilla_rules: scilla_rules?,
+        rule_changes,
     })
 }
 
@@ -253,10 +255,29 @@ fn max_body(table: &mut Table<'_>) -> Result<u32, NetworkFileError> {
     field.parse(EXPECTED, |text| u32::try_from(unit::size(text)?).ok().filter(|size| range.contains(size)))
 }
 
+const SCILLA_RULES: &str = "Scilla rules that this program supports, such as 0.13/3";
+
 fn scilla_rules(table: &mut Table<'_>) -> Result<Rules, NetworkFileError> {
-    const EXPECTED: &str = "Scilla rules that this program supports, such as 0.13/3";
     let Some(field) = table.optional("scilla-rules") else { return Ok(Rules::V0_13_3) };
-    field.parse(EXPECTED, |text| text.parse().ok())
+    field.parse(SCILLA_RULES, |text| text.parse().ok())
+}
+
+/// Returns the changes without a fault.
+fn rule_changes(field: &Field<'_>, faults: &mut Faults) -> Vec<RuleChange> {
+    let Some(tables) = faults.keep(field.tables()) else { return Vec::new() };
+    let mut least = 2;
+    let change = |mut table: Table<'_>| {
+        let block = table.required("block", "the number of a Tx block");
+        let block = faults.keep(block.and_then(|field| field.number(least, u64::MAX)));
+        let rules = table.required("scilla-rules", SCILLA_RULES);
+        let scilla = faults.keep(rules.and_then(|field| field.parse(SCILLA_RULES, |text| text.parse().ok())));
+        faults.keep(table.finish());
+        let block = block?;
+        // Each change is after the one before.
+        least = block.saturating_add(1);
+        Some(RuleChange { block: BlockNumber::new(block), scilla: scilla? })
+    };
+    tables.into_iter().filter_map(change).collect()
 }
 
 /// Returns the members without a fault.

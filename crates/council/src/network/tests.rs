@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use silica_crypto::KeyPair;
+use silica_protocol::BlockNumber;
 
 use super::*;
 use crate::testing;
@@ -146,6 +147,47 @@ fn each_shared_field_changes_the_network_id() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), count);
+}
+
+#[test]
+fn rule_changes_are_ascending_and_do_not_change_the_network_id() {
+    let with = |tables: &str| NetworkFile::parse(&format!("{}\n{tables}", text()));
+    let change = |block: u64, rules: &str| format!("[[rules-from]]\nblock = {block}\nscilla-rules = \"{rules}\"\n");
+    let file = with(&(change(2, "latest/3") + &change(9, "0.13/2"))).unwrap();
+    let changes = [(2, "latest/3"), (9, "0.13/2")]
+        .map(|(block, rules)| RuleChange { block: BlockNumber::new(block), scilla: rules.parse().unwrap() });
+    assert_eq!(file.parameters().rule_changes, changes);
+    assert_eq!(file.id(), parse(&text()).id());
+    let named = [1, 2, 8, 9].map(|block| file.parameters().named_rules(BlockNumber::new(block)));
+    let [latest, early] = changes.map(|change| Some(change.scilla));
+    assert_eq!(named, [None, latest, latest, early]);
+    let line = |offset| text().lines().count() + 1 + offset;
+    let least = |least: u64| format!("rules-from.block: expected a number from {least} to 18446744073709551615, got");
+    let rules = "rules-from.scilla-rules: expected Scilla rules that this program supports, such as 0.13/3, got";
+    for (tables, at, expected) in [
+        (change(1, "latest/3"), 2, format!("{} 1", least(2))),
+        (change(9, "latest/3") + &change(9, "0.13/3"), 5, format!("{} 9", least(10))),
+        (change(2, "latest"), 3, format!("{rules} \"latest\"")),
+        (change(2, "latest/99"), 3, format!("{rules} \"latest/99\"")),
+        ("[[rules-from]]\nblock = 2\n".to_owned(), 1, format!("{rules} no value")),
+        (
+            "[[rules-from]]\nscilla-rules = \"0.13/3\"\n".to_owned(),
+            1,
+            "rules-from.block: expected the number of a Tx block, got no value".to_owned(),
+        ),
+        (
+            change(2, "latest/3") + "shards = 1\n",
+            4,
+            "rules-from.shards: expected one of block, scilla-rules, got an unknown name".to_owned(),
+        ),
+        (
+            "[rules-from]\n".to_owned(),
+            1,
+            "rules-from: expected tables, each under [[rules-from]], got a table".to_owned(),
+        ),
+    ] {
+        assert_eq!(with(&tables).unwrap_err().to_string(), format!("line {}: {expected}", line(at)), "{tables}");
+    }
 }
 
 #[test]
@@ -318,7 +360,10 @@ fn a_text_that_is_no_toml_has_a_line() {
     assert!(matches!(error, NetworkFileError::Syntax { line: 3, .. }), "{error}");
     assert_eq!(NetworkFile::parse("").unwrap_err().to_string(), "line 1: network: expected a table, got no value");
     let error = NetworkFile::parse(&format!("{}\n[extra]\n", text())).unwrap_err().to_string();
-    assert!(error.ends_with(": extra: expected one of network, member, address, got an unknown name"), "{error}");
+    assert!(
+        error.ends_with(": extra: expected one of network, rules-from, member, address, got an unknown name"),
+        "{error}"
+    );
 }
 
 proptest! {

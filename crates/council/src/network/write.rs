@@ -2,11 +2,12 @@
 
 use std::{fmt, time::Duration};
 
+use silica_chain::config::RuleChange;
 use silica_protocol::hex;
 
 use super::{BlockTiming, Member, MemberAddress, Parameters, milliseconds};
 
-/// The table `[network]`, with each parameter. The path of the accounts file is a literal or a basic string of TOML.
+/// The table `[network]`, with each parameter, and the tables `[[rules-from]]`. The path of the accounts file is a literal or a basic string of TOML.
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "[network]")?;
@@ -34,7 +35,10 @@ impl fmt::Display for Parameters {
         writeln!(f, "propose-timeout = {}", Time(self.propose_timeout))?;
         // Every valid size is a whole number of KiB, because the units are KiB and MiB.
         writeln!(f, "max-body = \"{}KiB\"", self.max_body >> 10)?;
-        writeln!(f, "scilla-rules = \"{}\"", self.scilla_rules)
+        writeln!(f, "scilla-rules = \"{}\"", self.scilla_rules)?;
+        self.rule_changes.iter().try_for_each(|RuleChange { block, scilla }| {
+            writeln!(f, "\n[[rules-from]]\nblock = {block}\nscilla-rules = \"{scilla}\"")
+        })
     }
 }
 
@@ -106,6 +110,7 @@ mod tests {
             ("\"1s\"\ndrift", "\"1500ms\"\ndrift"),
             ("blocks = \"interval\"\ninterval = \"1s\"", "blocks = \"on-demand\"\nmin-gap = \"0ms\""),
             ("\"4MiB\"", "\"257KiB\""),
+            ("[[member]]", "[[rules-from]]\nblock = 9\nscilla-rules = \"latest/3\"\n[[member]]"),
         ];
         for (old, new) in changes {
             let file = NetworkFile::parse(&base.replacen(old, new, 1)).unwrap();

@@ -433,7 +433,7 @@ impl Shared {
             let decided = self.table.lock().decided.clone().filter(|(known, _)| *known == at);
             let bytes = match decided {
                 Some((_, bytes)) => bytes.to_vec(),
-                None => match entry_bytes(snapshot.state(), at) {
+                None => match entry_bytes(snapshot.state(), at, &self.parameters) {
                     Ok(Some(bytes)) => bytes,
                     Ok(None) => break,
                     Err(error) => {

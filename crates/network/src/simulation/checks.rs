@@ -110,7 +110,7 @@ impl World {
         }
         while checked[index].block() <= head.number {
             let height = checked[index];
-            let entry = silica_council::entry_bytes(&snapshot, height).unwrap().unwrap();
+            let entry = silica_council::entry_bytes(&snapshot, height, self.network.parameters()).unwrap().unwrap();
             if let Some(first) = bytes.get(&height) {
                 assert_eq!(*first, entry, "seed {seed}: member {index}, height {height}");
             } else {

@@ -342,9 +342,10 @@ impl Member {
 
     /// Returns the bytes of an entry that the member has decided.
     pub(super) fn decided_bytes(&mut self, height: Height) -> Option<Vec<u8>> {
+        let network = Arc::clone(&self.network);
         let running = self.running()?;
         let snapshot = running.producer.store().snapshot();
-        let committed = silica_council::entry_bytes(&snapshot, height).unwrap();
+        let committed = silica_council::entry_bytes(&snapshot, height, network.parameters()).unwrap();
         let is_body = height.kind() == EntryKind::Body;
         let decided = || running.council.decided_body().filter(|_| is_body).map(|entry| entry.bytes.to_vec());
         committed.or_else(decided)

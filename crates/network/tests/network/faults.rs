@@ -217,3 +217,23 @@ fn a_member_with_another_state_root_stops() {
     wait_for_height(&members, 8);
     network.check_equal(&members, 8);
 }
+
+/// No block has a contract, so both rules give equal results.
+#[test]
+fn a_member_with_other_rules_stops_at_their_block_and_goes_on_with_the_right_file() {
+    const CHANGE: u64 = 6;
+    let network = Network::new(4, "interval = \"20ms\"");
+    let changed = |index| FalseSettings::of(index).rules_from(CHANGE);
+    let mut members: Vec<_> = (0..3).map(|index| network.start_with(index, changed(index)).unwrap()).collect();
+    let other = network.start(3);
+    let reason = other.wait_for_failure();
+    assert!(reason.starts_with("height 11: the decided entry "), "{reason}");
+    let expected = "Body.scilla_rules: expected 0.13/3 in block 6, as in the network file of this member, got latest/3";
+    assert!(reason.ends_with(expected), "{reason}");
+    assert_eq!(other.height(), CHANGE - 1);
+    let store = other.stop();
+    members.push(network.start_over(3, store, changed(3)).unwrap());
+    wait_for_height(&members, CHANGE + 2);
+    network.check_equal(&members, CHANGE + 2);
+    network.check_quorum(members);
+}

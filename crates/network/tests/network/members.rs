@@ -69,6 +69,8 @@ pub(crate) fn now() -> Timestamp {
 /// A network file, and the directories of its members.
 pub(crate) struct Network {
     pub(crate) file: NetworkFile,
+    /// The text of `file`.
+    text: String,
     directory: tempfile::TempDir,
     /// Four engines use both processors, so one network runs at a time.
     _turn: MutexGuard<'static, ()>,
@@ -131,12 +133,23 @@ pub(crate) struct FalseSettings {
     ahead: i64,
     /// Whether the member can execute no block at its start.
     fails_at_start: bool,
+    /// The first block with other Scilla rules in the network file of the member, if there is one.
+    rules_from: Option<u64>,
 }
 
 impl FalseSettings {
     /// Returns the true settings of a member.
     pub(crate) fn of(index: usize) -> Self {
-        Self { key: index, peer: index, steps: u64::MAX, reward: None, twin: false, ahead: 0, fails_at_start: false }
+        Self {
+            key: index,
+            peer: index,
+            steps: u64::MAX,
+            reward: None,
+            twin: false,
+            ahead: 0,
+            fails_at_start: false,
+            rules_from: None,
+        }
     }
 
     /// Changes the clock of the member by this number of milliseconds.
@@ -162,6 +175,11 @@ impl FalseSettings {
     /// Gives the member a directory and an address of its own, as if it had been copied to another machine.
     pub(crate) fn twin(self) -> Self {
         Self { twin: true, ..self }
+    }
+
+    /// Gives the member a network file in which the Scilla rules change at this block.
+    pub(crate) fn rules_from(self, block: u64) -> Self {
+        Self { rules_from: Some(block), ..self }
     }
 
     pub(crate) fn key(self, key: usize) -> Self {
@@ -205,7 +223,8 @@ impl Network {
             )
             .unwrap();
         }
-        Self { file: NetworkFile::parse(&text).unwrap(), directory: tempfile::tempdir().unwrap(), _turn: TURN.lock() }
+        let file = NetworkFile::parse(&text).unwrap();
+        Self { file, text, directory: tempfile::tempdir().unwrap(), _turn: TURN.lock() }
     }
 
     fn config() -> ChainConfig {
@@ -296,8 +315,12 @@ impl Network {
     }
 
     pub(crate) fn start_over(&self, index: usize, store: Store, settings: FalseSettings) -> Result<Member, StartError> {
+        let change = |block| format!("\n[[rules-from]]\nblock = {block}\nscilla-rules = \"latest/3\"\n");
+        let file = NetworkFile::parse(&(self.text.clone() + &settings.rules_from.map_or_else(String::new, change)));
+        let file = file.unwrap();
         let mut config = Self::config();
         config.coinbase_reward = settings.reward.map_or(config.coinbase_reward, Qa::new);
+        config.rule_changes.clone_from(&file.parameters().rule_changes);
         let (chain, producer) = self.chain_with(store, config);
         let (sender, queue) = channel::<Work>();
         let thread = thread::spawn(move || {
@@ -317,7 +340,7 @@ impl Network {
         });
         let directory = self.directory_of(index);
         let agreement = start(Settings {
-            network: self.file.clone(),
+            network: file,
             key: key(settings.key),
             peer_key: peer_key(settings.peer).into(),
             directory: if settings.twin { directory.with_extension("twin") } else { directory },

@@ -251,7 +251,7 @@ pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     // Keep a readable state if the present rules cannot execute the blocks, because a rebuild could not replace this
     // state.
     match chain.open_whole_store() {
-        Ok(store) => silica_chain::check_rules(&store, chain.config.rules.scilla).map_err(ReplayError::from)?,
+        Ok(store) => silica_chain::check_rules(&store, &chain.config).map_err(ReplayError::from)?,
         Err(MaintenanceError::StateLost { .. } | MaintenanceError::Open { source: OpenError::Damaged { .. }, .. }) => {}
         Err(error) => return Err(error),
     }

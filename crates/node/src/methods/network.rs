@@ -239,7 +239,7 @@ impl Command for NodeInfoQuery {
             oldest_state: oldest_state.into(),
             paused: node.pause().lasts(),
             profile: profile.to_owned(),
-            scilla_rules: config.rules.scilla.to_string(),
+            scilla_rules: at.snapshot.next_scilla_rules().to_string(),
             shards: config.shards,
             studio,
             transaction_version: Version::of_chain(config.chain_id).packed(),

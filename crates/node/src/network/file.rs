@@ -103,6 +103,7 @@ pub(super) fn parameters(
         propose_timeout: propose,
         max_body: MAX_BODY,
         scilla_rules: chain.rules.scilla,
+        rule_changes: Vec::new(),
     }
 }
 

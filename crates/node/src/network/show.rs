@@ -4,6 +4,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
+use silica_chain::config::RuleChange;
 use silica_council::{BlockTiming, MemberAddress, NetworkFile};
 
 use super::{NetworkError, Report, file};
@@ -58,6 +59,11 @@ fn json_of(network: &NetworkFile) -> Value {
             json!({"mode": "on-demand", "maxIdleMs": milliseconds(max_idle), "minGapMs": milliseconds(min_gap)})
         }
     };
+    let changes: Vec<_> = parameters
+        .rule_changes
+        .iter()
+        .map(|RuleChange { block, scilla }| json!({"block": block.to_string(), "scillaRules": scilla.to_string()}))
+        .collect();
     let members: Vec<_> = network
         .members()
         .iter()
@@ -93,6 +99,7 @@ fn json_of(network: &NetworkFile) -> Value {
             "proposeTimeoutMs": milliseconds(parameters.propose_timeout),
             "maxBodyBytes": parameters.max_body,
             "scillaRules": parameters.scilla_rules.to_string(),
+            "rulesFrom": changes,
         },
         "members": members,
     })

@@ -87,14 +87,18 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
         data_dir.write_manifest(&manifest)?;
         manifest
     };
-    // The addresses can differ from those of the last start.
-    data_dir.write_network(&text)?;
     let store = open_store(config, &data_dir, &manifest)?;
     let genesis = Genesis::from_accounts_json(&accounts)
         .map_err(|source| StartError::Accounts { path: path.to_owned(), source })?;
     let parameters = network.parameters();
     let mut chain_config = parameters.chain_config();
     set_policy(config, &mut chain_config);
+    // A file with other rules for existing blocks must not replace the file of the last start, because the commands for
+    // the directory use this file.
+    silica_chain::check_rules(&store, &chain_config)
+        .map_err(|error| StartError::Chain { path: config.data_dir.clone(), source: Box::new(error.into()) })?;
+    // The addresses and the later rules can differ from those of the last start.
+    data_dir.write_network(&text)?;
     let (committees, time) = (network.committees(), parameters.genesis_time);
     let (chain, producer) = open_chain(store, config, chain_config, &genesis, committees, time)?;
     check_genesis(&data_dir, &mut manifest, &chain, true)?;

@@ -163,7 +163,7 @@ pub struct NodeSettingsJson {
     pub paused: bool,
     /// The profile that the node was started with: `isolated`, `testnet`, `mainnet` or `zq2`.
     pub profile: String,
-    /// The Scilla rules of the chain: the release and the revision, with a slash between them.
+    /// The Scilla rules of the next block: the release and the revision, with a slash between them.
     pub scilla_rules: String,
     /// Number of virtual shards.
     pub shards: u32,

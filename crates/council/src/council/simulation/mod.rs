@@ -382,7 +382,7 @@ impl World {
             let head = snapshot.head().unwrap().clone();
             let mut height = self.checked.get(&index).copied().unwrap_or(Height::new(1).unwrap());
             while height.block() <= head.number {
-                let bytes = entry_bytes(&snapshot, height).unwrap();
+                let bytes = entry_bytes(&snapshot, height, self.network.parameters()).unwrap();
                 assert_eq!(bytes.as_deref(), Some(&*self.bytes[&height]), "seed {seed}: member {index}: {height}");
                 let record = node::record(&snapshot, height);
                 let first = self.records.entry(height.block()).or_insert_with(|| record.clone());

@@ -196,7 +196,7 @@ impl Node {
     /// Returns the bytes of an entry, from the record, the decided body or the journal.
     pub(super) fn bytes_of(&mut self, height: Height, id: EntryId) -> Option<Arc<[u8]>> {
         let snapshot = self.snapshot()?;
-        if let Some(bytes) = entry_bytes(&snapshot, height).unwrap() {
+        if let Some(bytes) = entry_bytes(&snapshot, height, self.network.parameters()).unwrap() {
             return Some(bytes.into());
         }
         let known = self.journal.iter().find(|record| record.entry.id == id);
