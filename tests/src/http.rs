@@ -43,9 +43,19 @@ impl Connection {
     pub fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { reader: BufReader::new(stream) })
+        let connection = Self { reader: BufReader::new(stream) };
+        connection.limit(PATIENCE)?;
+        Ok(connection)
+    }
+
+    /// Sets the timeout of each further read and write.
+    ///
+    /// # Errors
+    ///
+    /// The error of the operating system.
+    pub fn limit(&self, patience: Duration) -> io::Result<()> {
+        self.reader.get_ref().set_read_timeout(Some(patience))?;
+        self.reader.get_ref().set_write_timeout(Some(patience))
     }
 
     /// Writes bytes without a change.

@@ -4,10 +4,19 @@ use std::{fmt, time::Duration};
 
 use silica_tests::Dice;
 
-/// Number of trials after which the kinds repeat.
-const CYCLE: usize = 27;
-/// Number of trials in a cycle that kill all members.
-const ALL_IN_CYCLE: usize = 2;
+/// The kinds of trials that a topology permits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mix {
+    /// The kinds that come first, once each.
+    pub(super) once: &'static [Kind],
+    /// The kinds of the further trials of a cycle, with their numbers. The next cycle follows.
+    pub(super) more: &'static [(Kind, usize)],
+    /// Longest time without a connection.
+    pub(super) longest_cut: Duration,
+}
+
+/// Longest time of a fault other than a cut.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// What happens to the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,12 +35,13 @@ pub(super) enum Kind {
     Slow,
     /// SIGTERM and a start of each member, one after another.
     Rolling,
+    /// The machine of one member ends without a packet to the others, and starts again.
+    PowerLoss,
+    /// The link of one member is so narrow that its packets wait, and that some are lost.
+    Narrow,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Kill, Self::KillAll, Self::Halves, Self::Alone, Self::FullDisk, Self::Slow, Self::Rolling];
-
     /// Returns the name in the output.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -42,6 +52,8 @@ impl Kind {
             Self::FullDisk => "full disk",
             Self::Slow => "slow member",
             Self::Rolling => "rolling restart",
+            Self::PowerLoss => "power loss",
+            Self::Narrow => "narrow link",
         }
     }
 }
@@ -59,33 +71,44 @@ pub(super) struct Trial {
     /// Time from the return of a killed member to another kill. During this time, the member reads its journal, and gets
     /// blocks of the others.
     pub(super) again: Option<Duration>,
-    /// Whether a partition closes the connections. Otherwise, messages wait until its end.
+    /// Whether the members notice a partition. Otherwise, messages wait until its end.
     pub(super) closes: bool,
 }
 
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, member, before, away, again, closes } = self;
-        let how = match (kind, closes) {
-            (Kind::Halves | Kind::Alone, true) => ", closed connections",
-            (Kind::Halves | Kind::Alone, false) => ", delayed messages",
-            (Kind::Kill | Kind::KillAll | Kind::FullDisk | Kind::Slow | Kind::Rolling, _) => "",
-        };
-        write!(f, "{}{how}, member {member}, after {before:?} for {away:?}", kind.name())?;
+        let Self { kind, member, before, away, again, .. } = self;
+        write!(f, "{}, member {member}, after {before:?} for {away:?}", kind.name())?;
         again.map_or(Ok(()), |again| write!(f, ", and again after {again:?}"))
     }
 }
 
-/// Returns the trials of a seed. Seven trials in succession have each kind once, and most others kill one member. Of 27
-/// trials, 20 kill one member and 2 kill all.
-pub(super) fn plan(trials: u64, seed: u64) -> Vec<Trial> {
+impl Trial {
+    /// Returns the members that have no connection to the others during a partition.
+    pub(super) fn side(&self) -> Vec<usize> {
+        match self.kind {
+            Kind::Halves => vec![self.member, (self.member + 1) % super::MEMBERS],
+            Kind::Alone => vec![self.member],
+            Kind::Kill
+            | Kind::KillAll
+            | Kind::FullDisk
+            | Kind::Slow
+            | Kind::Rolling
+            | Kind::PowerLoss
+            | Kind::Narrow => Vec::new(),
+        }
+    }
+}
+
+/// Returns the trials of a seed. The first trials of a cycle have each kind once.
+pub(super) fn plan(trials: u64, seed: u64, mix: &Mix) -> Vec<Trial> {
     let mut dice = Dice::new(seed);
     let mut kinds = Vec::new();
     let mut killed = 0;
     (0..trials)
         .map(|_| {
             if kinds.is_empty() {
-                kinds = cycle(&mut dice);
+                kinds = cycle(&mut dice, mix);
             }
             let kind = kinds.pop().unwrap_or(Kind::Kill);
             let member = match kind {
@@ -95,14 +118,22 @@ pub(super) fn plan(trials: u64, seed: u64) -> Vec<Trial> {
                     killed % super::MEMBERS
                 }
                 Kind::FullDisk => super::MEMBERS - 1,
-                Kind::KillAll | Kind::Halves | Kind::Alone | Kind::Slow | Kind::Rolling => dice.index(super::MEMBERS),
+                Kind::KillAll
+                | Kind::Halves
+                | Kind::Alone
+                | Kind::Slow
+                | Kind::Rolling
+                | Kind::PowerLoss
+                | Kind::Narrow => dice.index(super::MEMBERS),
             };
             let is_kill = matches!(kind, Kind::Kill | Kind::KillAll);
+            let is_cut = matches!(kind, Kind::Halves | Kind::Alone | Kind::PowerLoss);
+            let longest = if is_cut { mix.longest_cut } else { LONGEST };
             Trial {
                 kind,
                 member,
                 before: Duration::from_millis(dice.below(1_500)),
-                away: Duration::from_millis(dice.below(5_000)),
+                away: Duration::from_millis(dice.below(u64::try_from(longest.as_millis()).unwrap_or(u64::MAX))),
                 again: is_kill.then(|| Duration::from_millis(dice.below(1_500))).filter(|_| dice.below(4) == 0),
                 closes: dice.below(2) == 0,
             }
@@ -111,10 +142,9 @@ pub(super) fn plan(trials: u64, seed: u64) -> Vec<Trial> {
 }
 
 /// Returns the kinds of a cycle. The last kind is the first trial.
-fn cycle(dice: &mut Dice) -> Vec<Kind> {
-    let mut rest = vec![Kind::Kill; CYCLE - Kind::ALL.len()];
-    rest.iter_mut().take(ALL_IN_CYCLE - 1).for_each(|kind| *kind = Kind::KillAll);
-    let mut first = Kind::ALL.to_vec();
+fn cycle(dice: &mut Dice, mix: &Mix) -> Vec<Kind> {
+    let mut rest: Vec<Kind> = mix.more.iter().flat_map(|(kind, count)| vec![*kind; *count]).collect();
+    let mut first = mix.once.to_vec();
     for part in [&mut rest, &mut first] {
         for last in (1..part.len()).rev() {
             part.swap(last, dice.index(last + 1));
@@ -126,10 +156,14 @@ fn cycle(dice: &mut Dice) -> Vec<Kind> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{namespaces, relay},
+        *,
+    };
 
     #[test]
     fn seed_determines_the_plan() {
+        let plan = |trials, seed| plan(trials, seed, &relay::MIX);
         assert_eq!(plan(60, 5), plan(60, 5));
         assert_ne!(plan(60, 5), plan(60, 6));
         assert_eq!(plan(30, 5), plan(60, 5)[..30]);
@@ -137,17 +171,23 @@ mod tests {
 
     #[test]
     fn plan_has_all_kinds() {
-        let kinds = |trials: &[Trial]| {
-            let mut kinds: Vec<Kind> = trials.iter().map(|trial| trial.kind).collect();
-            kinds.sort();
-            kinds
-        };
-        let trials = plan(135, 7);
-        assert_eq!(kinds(&trials[..7]), Kind::ALL);
-        let count = |kind| kinds(&trials).iter().filter(|it| **it == kind).count();
-        assert_eq!(Kind::ALL.map(count), [100, 10, 5, 5, 5, 5, 5]);
-        let mut killed: Vec<usize> = trials.iter().filter(|it| it.kind == Kind::Kill).map(|it| it.member).collect();
-        killed.sort_unstable();
-        assert_eq!(killed, [vec![0; 25], vec![1; 25], vec![2; 25], vec![3; 25]].concat());
+        for (mix, cycle, counts) in
+            [(&relay::MIX, 27, vec![100, 10, 5, 5, 5, 5, 5]), (&namespaces::MIX, 16, vec![20, 5, 15, 15, 5, 5, 10, 5])]
+        {
+            let kinds = |trials: &[Trial]| {
+                let mut kinds: Vec<Kind> = trials.iter().map(|trial| trial.kind).collect();
+                kinds.sort();
+                kinds
+            };
+            let trials = plan(5 * cycle, 7, mix);
+            assert_eq!(kinds(&trials[..mix.once.len()]), mix.once);
+            let count = |kind: &Kind| kinds(&trials).iter().filter(|it| *it == kind).count();
+            assert_eq!(mix.once.iter().map(count).collect::<Vec<_>>(), counts);
+            let kills = trials.iter().filter(|it| it.kind == Kind::Kill);
+            let mut killed: Vec<usize> = kills.map(|it| it.member).collect();
+            killed.sort_unstable();
+            let each = killed.len() / super::super::MEMBERS;
+            assert_eq!(killed, [vec![0; each], vec![1; each], vec![2; each], vec![3; each]].concat());
+        }
     }
 }

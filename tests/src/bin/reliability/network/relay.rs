@@ -2,23 +2,76 @@
 
 use std::{
     io::{self, Read, Write},
-    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    process::Command,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
+use silica_tests::node::binary;
+
+use super::{
+    MEMBERS,
+    plan::{Kind, Mix},
+    topology::{State, Topology, crosses},
+};
+
 /// Time between two checks whether a delay is over.
 const RHYTHM: Duration = Duration::from_millis(20);
 
-/// What a relay does with messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Open,
-    /// Messages wait.
-    Delayed,
-    /// All connections are closed, and new connections are refused.
-    Closed,
+/// The kinds of trials, of which 27 trials have 20 that kill one member and 2 that kill all.
+pub(super) const MIX: Mix = Mix {
+    once: &[Kind::Kill, Kind::KillAll, Kind::Halves, Kind::Alone, Kind::FullDisk, Kind::Slow, Kind::Rolling],
+    more: &[(Kind::KillAll, 1), (Kind::Kill, 19)],
+    longest_cut: Duration::from_secs(5),
+};
+
+/// Four members at the loopback address, with a relay for each direction of each pair.
+#[derive(Debug)]
+pub(super) struct Relays {
+    /// Port of the first member. The ports of the others follow.
+    first: u16,
+    /// The relays from the first member to the second.
+    relays: Vec<((usize, usize), Relay)>,
+}
+
+impl Relays {
+    /// Starts the relays to members that listen at successive ports from `first` on.
+    pub(super) fn start(first: u16) -> Self {
+        let pairs = (0..MEMBERS).flat_map(|from| (0..MEMBERS).zip(first..).map(move |(to, port)| (from, to, port)));
+        let pairs = pairs.filter(|(from, to, _)| from != to);
+        let relays = pairs.map(|(from, to, port)| ((from, to), Relay::start(port).expect("a port is free")));
+        Self { first, relays: relays.collect() }
+    }
+}
+
+impl Topology for Relays {
+    fn agreement(&self, from: usize, to: usize) -> SocketAddr {
+        let relay = self.relays.iter().find(|(pair, _)| *pair == (from, to)).map(|(_, relay)| relay.address());
+        let port = (self.first..).nth(to).unwrap_or_default();
+        relay.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, port).into())
+    }
+
+    fn service(&self, _: usize) -> IpAddr {
+        Ipv4Addr::LOCALHOST.into()
+    }
+
+    fn starter(&self, _: usize) -> Command {
+        Command::new(binary())
+    }
+
+    fn separate(&mut self, side: &[usize], state: State) {
+        for ((from, to), relay) in &self.relays {
+            if crosses(side, *from, *to) {
+                relay.set(state);
+            }
+        }
+    }
+
+    fn cut(&self, _: &[usize], state: State) -> &'static str {
+        if state == State::Closed { "closed connections" } else { "delayed messages" }
+    }
 }
 
 #[derive(Debug)]

@@ -22,6 +22,8 @@ use crate::load::{Acknowledged, SENDERS, ask, transaction};
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Timeout of a response. A member responds after at most 30 s, and a machine without power never responds.
+const RESPONSE: Duration = Duration::from_secs(45);
 /// Longest time for one transaction while members fail.
 const PATIENCE: Duration = Duration::from_mins(3);
 
@@ -106,7 +108,9 @@ impl Client<'_> {
             Some(connection) => connection,
             none => {
                 let address = self.addresses.get(self.member).ok_or(io::ErrorKind::NotConnected)?;
-                none.insert(Connection::open(address)?)
+                let connection = Connection::open(address)?;
+                connection.limit(RESPONSE)?;
+                none.insert(connection)
             }
         };
         let answer = ask(connection, "CreateTransaction", request)?;

@@ -1,4 +1,4 @@
-//! Four validators on this machine, with relays between them.
+//! Four validators on this machine, with a topology between them.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use silica_tests::{
 
 use super::{
     MEMBERS,
-    relay::{Relay, State},
+    topology::{State, Topology},
 };
 use crate::kill::check_clean;
 
@@ -56,8 +56,7 @@ impl Addresses {
 pub(super) struct Validators<'a> {
     nodes: Vec<Option<Node>>,
     addresses: &'a Addresses,
-    /// The relay from the first member to the second.
-    relays: Vec<((usize, usize), Relay)>,
+    topology: Box<dyn Topology>,
     path: PathBuf,
     data: Vec<PathBuf>,
     keys: Vec<PublicKey>,
@@ -67,8 +66,14 @@ pub(super) struct Validators<'a> {
 }
 
 impl<'a> Validators<'a> {
-    /// Makes a network, and starts all members. `changes` are replacements in the network file.
-    pub(super) fn start(addresses: &'a Addresses, changes: &[(&str, &str)], has_disk: bool) -> Self {
+    /// Makes a network, and starts all members. `topology` gets the port of the first member; the ports of the others
+    /// follow. `changes` are replacements in the network file.
+    pub(super) fn start(
+        addresses: &'a Addresses,
+        topology: fn(u16) -> Box<dyn Topology>,
+        changes: &[(&str, &str)],
+        has_disk: bool,
+    ) -> Self {
         let directory = Directory::new();
         let path = directory.path().join("network");
         let first = free_ports(u16::try_from(MEMBERS).expect("four"));
@@ -81,14 +86,13 @@ impl<'a> Validators<'a> {
         }
         let keys = file.lines().filter_map(|line| line.strip_prefix("key = "));
         let keys = keys.map(|key| key.trim_matches('"').parse().expect("a public key")).collect();
-        let mut relays = Vec::new();
+        let topology = topology(first);
         for (from, name) in NAMES.iter().enumerate() {
-            // Each member has a file in which the addresses of the others are relays.
+            // Each member has a file with the addresses at which it reaches the others.
             let mut own = file.clone();
-            for (to, port) in (0..MEMBERS).zip(first..).filter(|(to, _)| *to != from) {
-                let relay = Relay::start(port).expect("a port is free");
-                own = own.replace(&format!("\"127.0.0.1:{port}\""), &format!("\"{}\"", relay.address()));
-                relays.push(((from, to), relay));
+            for (to, port) in (0..MEMBERS).zip(first..) {
+                let address = topology.agreement(from, to);
+                own = own.replace(&format!("\"127.0.0.1:{port}\""), &format!("\"{address}\""));
             }
             fs::write(path.join(format!("{name}.toml")), own).expect("the temporary directory is writable");
         }
@@ -101,7 +105,7 @@ impl<'a> Validators<'a> {
             *last = moved;
         }
         let nodes = (0..MEMBERS).map(|_| None).collect();
-        let mut validators = Self { nodes, addresses, relays, path, data, keys, disk, _directory: directory };
+        let mut validators = Self { nodes, addresses, topology, path, data, keys, disk, _directory: directory };
         (0..MEMBERS).for_each(|member| validators.start_member(member));
         validators
     }
@@ -122,9 +126,10 @@ impl<'a> Validators<'a> {
             return;
         };
         let file = self.path.join(format!("{name}.toml"));
-        let args =
-            ["--network", text(&file), "--validator", "--websocket", "off", "--acknowledge", "block", "--log", LOG];
-        let node = Node::start_in(data, &args);
+        let listen = SocketAddr::new(self.topology.service(member), 0).to_string();
+        let args = ["--data-dir", text(data), "--listen", &listen, "--network", text(&file), "--validator"];
+        let further = ["--websocket", "off", "--acknowledge", "block", "--log", LOG];
+        let node = Node::start_by(self.topology.starter(member), &[&args[..], &further].concat());
         self.addresses.set(member, Some(node.address()));
         *place = Some(node);
     }
@@ -166,13 +171,13 @@ impl<'a> Validators<'a> {
         assert!(signal == "KILL" || ended.status.success(), "{}:\n{}", ended.status, ended.output);
     }
 
-    /// Sets the relays between the members of `side` and all others.
-    pub(super) fn separate(&self, side: &[usize], state: State) {
-        for ((from, to), relay) in &self.relays {
-            if side.contains(from) != side.contains(to) {
-                relay.set(state);
-            }
-        }
+    /// Sets the connections between the members of `side` and all others.
+    pub(super) fn separate(&mut self, side: &[usize], state: State) {
+        self.topology.separate(side, state);
+    }
+
+    pub(super) fn topology(&mut self) -> &mut dyn Topology {
+        &mut *self.topology
     }
 
     /// Waits until all members have the highest block that one of `members` has now, and `more` blocks.
