@@ -540,8 +540,12 @@ async fn engine(
             shared.fail("the consensus engine has stopped; the log has the reason");
         }
     });
-    let (peers, _) =
-        Peers::spawn(None, Peers { shared: Arc::clone(shared) }, ()).await.map_err(|error| failed(&error))?;
+    let peers = Peers {
+        shared: Arc::clone(shared),
+        network: network.clone(),
+        addresses: consensus.p2p.persistent_peers.clone(),
+    };
+    let (peers, _) = Peers::spawn(None, peers, ()).await.map_err(|error| failed(&error))?;
     drop(network.cast(NetworkMsg::Subscribe(Box::new(peers.clone()))));
     let (gate, _) = Gate::spawn(None, Gate { network: network.clone() }, ()).await.map_err(|error| failed(&error))?;
     let sync_port = Arc::new(OutputPort::with_capacity(128));

@@ -1,26 +1,77 @@
 //! The members that are connected.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use arc_malachitebft_app::engine::network::NetworkEvent;
+use arc_malachitebft_app::{
+    engine::network::{NetworkEvent, NetworkMsg, NetworkRef, PersistentPeersOp},
+    net::{self, Multiaddr},
+    types::PeerId,
+};
 use async_trait::async_trait;
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use ractor::{Actor, ActorProcessingErr, ActorRef, rpc::CallResult};
 
 use crate::{context::Ctx, shared::Shared};
 
-/// A message of the network of the engine.
+/// Time between two checks of the mesh.
+const CHECK: Duration = Duration::from_secs(5);
+
+/// Number of members from which on the mesh of `libp2p-gossipsub` adds no further members by itself.
+const MESH: usize = 4;
+
+/// A message of the network of the engine, or of this actor to itself.
 #[derive(Debug)]
-pub(crate) struct PeerEvent(NetworkEvent<Ctx>);
+pub(crate) enum PeerEvent {
+    Network(Box<NetworkEvent<Ctx>>),
+    /// The time for a check of the mesh has come.
+    Check,
+}
 
 impl From<NetworkEvent<Ctx>> for PeerEvent {
     fn from(event: NetworkEvent<Ctx>) -> Self {
-        Self(event)
+        Self::Network(Box::new(event))
     }
+}
+
+/// The members that are connected, but do not receive the votes of this member.
+///
+/// The connection of a machine that loses its power, or its link, can end on one side only. The other side keeps it
+/// until the system notices the end, which can take minutes. There, the next connection of the two members is only a
+/// further one, and `libp2p-gossipsub` announces the subscriptions of a member only on the first one. The member with
+/// the new connection then sends no votes to the other, also after the end of the old connection. The other is not in
+/// its mesh. So this member closes the connections to such a member, and connects again.
+#[derive(Debug, Default)]
+struct Unsubscribed(BTreeMap<PeerId, bool>);
+
+impl Unsubscribed {
+    /// Returns the members that were outside of the mesh in two successive checks. `connected` has the connected members,
+    /// and whether they are in the mesh.
+    fn check(&mut self, connected: &[(PeerId, bool)]) -> Vec<PeerId> {
+        let is_small = connected.iter().filter(|(_, is_in_mesh)| *is_in_mesh).count() < MESH;
+        let outside = connected.iter().filter(|(_, is_in_mesh)| is_small && !is_in_mesh).map(|(peer, _)| *peer);
+        let before = std::mem::take(&mut self.0);
+        let mut found = Vec::new();
+        for peer in outside {
+            // A new connection has as much time as the first one.
+            let is_second = before.get(&peer) == Some(&false);
+            if is_second {
+                found.push(peer);
+            }
+            self.0.insert(peer, is_second);
+        }
+        found
+    }
+}
+
+/// What the members have announced.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    histories: Histories,
+    unsubscribed: Unsubscribed,
 }
 
 /// The heights from which on the other members have all certificates.
 #[derive(Debug, Default)]
-pub(crate) struct Histories {
+struct Histories {
     first: BTreeMap<usize, u64>,
     /// The heights of the last warning: that of this member, and the lowest of the others.
     warned: Option<(u64, u64)>,
@@ -44,28 +95,67 @@ impl Histories {
 #[derive(Debug)]
 pub(crate) struct Peers {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) network: NetworkRef<Ctx>,
+    /// The addresses of the other members, with their identities.
+    pub(crate) addresses: Vec<Multiaddr>,
+}
+
+impl Peers {
+    /// Returns the connected members, and whether they are in the mesh.
+    async fn mesh(&self) -> Vec<(PeerId, bool)> {
+        let dump = self.network.call(NetworkMsg::DumpState, None).await;
+        let Ok(CallResult::Success(Some(dump))) = dump else { return Vec::new() };
+        let connected = self.shared.peers.lock().clone();
+        let known = connected.into_iter().filter_map(|peer| {
+            let info = dump.peers.get(&net::PeerId::from_bytes(&peer.to_bytes()).ok()?)?;
+            Some((peer, !info.topics.is_empty()))
+        });
+        known.collect()
+    }
+
+    /// Closes all connections to a member, and connects again.
+    async fn reconnect(&self, peer: &PeerId) {
+        let identity = format!("/p2p/{peer}");
+        let Some(address) = self.addresses.iter().find(|it| it.to_string().ends_with(&identity)) else { return };
+        for change in [PersistentPeersOp::Remove(address.clone()), PersistentPeersOp::Add(address.clone())] {
+            // An error means that the network of the engine has ended, and the agreement with it.
+            drop(self.network.call(|reply| NetworkMsg::UpdatePersistentPeers(change, reply), None).await);
+        }
+    }
 }
 
 #[async_trait]
 impl Actor for Peers {
     type Msg = PeerEvent;
-    type State = Histories;
+    type State = State;
     type Arguments = ();
 
-    async fn pre_start(&self, _: ActorRef<PeerEvent>, (): ()) -> Result<Histories, ActorProcessingErr> {
-        Ok(Histories::default())
+    async fn pre_start(&self, myself: ActorRef<PeerEvent>, (): ()) -> Result<State, ActorProcessingErr> {
+        myself.send_interval(CHECK, || PeerEvent::Check);
+        Ok(State::default())
     }
 
     async fn handle(
         &self,
         _: ActorRef<PeerEvent>,
         event: PeerEvent,
-        histories: &mut Histories,
+        State { histories, unsubscribed }: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         let shared = &self.shared;
         let others = shared.committee.len().saturating_sub(1);
+        let event = match event {
+            PeerEvent::Network(event) => *event,
+            PeerEvent::Check => {
+                for peer in unsubscribed.check(&self.mesh().await) {
+                    let member = shared.name_of_peer(&peer);
+                    tracing::warn!(member, "a connected member does not receive the votes; this member connects again");
+                    self.reconnect(&peer).await;
+                }
+                return Ok(());
+            }
+        };
         // A message before the subscription would be lost.
-        if let NetworkEvent::PeerSubscribed(peer, _) = &event.0
+        if let NetworkEvent::PeerSubscribed(peer, _) = &event
             && shared.member_of(peer).is_some()
             && shared.peers.lock().insert(*peer)
         {
@@ -73,7 +163,7 @@ impl Actor for Peers {
             tracing::info!(member = shared.name_of_peer(peer), connected, of = others, "a member has connected");
             shared.connected.notify_waiters();
         }
-        if let NetworkEvent::Status(peer, status) = &event.0
+        if let NetworkEvent::Status(peer, status) = &event
             && let Some(member) = shared.member_of(peer)
         {
             shared.tips.lock().insert(member, status.tip_height.0);
@@ -89,7 +179,7 @@ impl Actor for Peers {
                 );
             }
         }
-        if let NetworkEvent::PeerDisconnected(peer) = &event.0
+        if let NetworkEvent::PeerDisconnected(peer) = &event
             && shared.peers.lock().remove(peer)
         {
             let connected = shared.count_peers();
@@ -132,7 +222,25 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
+    use arc_malachitebft_app::types::Keypair;
+    use arc_malachitebft_network::PeerIdExt as _;
+
     use super::*;
+
+    #[test]
+    fn members_outside_of_a_small_mesh_are_found() {
+        let [member, other] = [(); 2].map(|()| PeerId::from_libp2p(&Keypair::generate_ed25519().public().to_peer_id()));
+        let mut unsubscribed = Unsubscribed::default();
+        let mut check = |connected: &[(PeerId, bool)]| unsubscribed.check(connected);
+        let outside = [(member, false), (other, true)];
+        assert_eq!([check(&outside), check(&outside)], [vec![], vec![member]]);
+        assert_eq!([check(&outside), check(&outside)], [vec![], vec![member]], "a new connection has the same time");
+        assert_eq!([check(&[(other, true)]), check(&outside)], [vec![], vec![]], "the member was away");
+        assert_eq!([check(&[(member, true), (other, true)]), check(&outside)], [vec![], vec![]]);
+        let mut large = vec![(other, true); MESH];
+        large.push((member, false));
+        assert_eq!([check(&large), check(&large)], [vec![], vec![]], "other members forward the votes");
+    }
 
     #[test]
     fn certificates_that_all_connected_members_lack_are_found_once() {
