@@ -8,6 +8,10 @@
 //! Each sender belongs to one connection, which sends the transactions of this sender in the order of their nonces.
 //! Therefore the load is valid for a node that accepts only the next nonce, and for a node that keeps transactions with
 //! nonce gaps.
+//!
+//! The pool can drop a transaction that the node has accepted: under a constant overload, a transaction with a great
+//! hash expires (Reference: execution#order-in-a-block). The later transactions of its sender then have a nonce gap. So
+//! the command checks the next transaction of a sender without progress, and sends it again if the pool has dropped it.
 
 mod latency;
 mod order;
@@ -20,6 +24,7 @@ mod token;
 use std::{
     fmt,
     net::SocketAddr,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -65,6 +70,9 @@ pub(crate) struct LoadArgs {
 
 /// Time between two queries for nonces. Also the time before a retry, when the pool was full.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Time without progress after which the command checks whether the pool has dropped transactions.
+const CHECK: Duration = Duration::from_secs(2);
 
 /// Reason why a load failed.
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +133,7 @@ pub(crate) struct LoadReport {
     transactions: u64,
     requests: u64,
     retries: u64,
+    repeated: u64,
     sending: Duration,
     landing: Duration,
     blocks: u64,
@@ -134,8 +143,11 @@ pub(crate) struct LoadReport {
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |time: Duration| u128::from(self.transactions) * 1_000_000 / time.as_micros().max(1);
-        let Self { kind, transactions, requests, retries, sending, landing, blocks, latencies } = self;
+        let Self { kind, transactions, requests, retries, repeated, sending, landing, blocks, latencies } = self;
         writeln!(f, "{transactions} {kind} in {requests} requests, {retries} of them rejected by a full pool")?;
+        if *repeated > 0 {
+            writeln!(f, "sent again {repeated:>8} {kind} that the pool had dropped")?;
+        }
         writeln!(f, "accepted   {:>8} per second, in {sending:.3?}", rate(*sending))?;
         writeln!(f, "in blocks  {:>8} per second, in {landing:.3?}, all of them, in {blocks} blocks", rate(*landing))?;
         write!(f, "latency    {latencies}")
@@ -157,20 +169,21 @@ pub(crate) async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     let mut plan = Plan::new(&args, &mut client, limit).await?;
     plan.fund(&mut client, limit).await?;
     let shares = plan.sign(&args);
+    let plan = Arc::new(plan);
     let first_block = client.latest_block().await?;
 
     let begun = Instant::now();
-    let sent = send_all(target, shares, begun + limit).await?;
+    let sent = send_all(target, shares, &plan, begun + limit).await?;
     let sending = begun.elapsed();
-    plan.wait_until_landed(&mut client, begun + limit, limit).await?;
+    let repeated = plan.wait_until_landed(&mut client, begun + limit, limit).await?;
     let landing = begun.elapsed();
 
     let blocks = client.latest_block().await?.saturating_sub(first_block);
     plan.check(&mut client).await?;
     let (kind, transactions) = (if args.tokens { "transfers of tokens" } else { "payments" }, plan.total());
-    let Sent { requests, retries, times } = sent;
-    let latencies = Latencies::of(times);
-    Ok(LoadReport { kind, transactions, requests, retries, sending, landing, blocks, latencies })
+    let Sent { requests, retries, repeated: before, times } = sent;
+    let (repeated, latencies) = (repeated + before, Latencies::of(times));
+    Ok(LoadReport { kind, transactions, requests, retries, repeated, sending, landing, blocks, latencies })
 }
 
 /// The results of one or more connections.
@@ -178,43 +191,55 @@ pub(crate) async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
 struct Sent {
     requests: u64,
     retries: u64,
+    repeated: u64,
     times: Vec<Duration>,
 }
 
-async fn send_all(target: SocketAddr, shares: Vec<Share>, deadline: Instant) -> Result<Sent, LoadError> {
+async fn send_all(
+    target: SocketAddr,
+    shares: Vec<Share>,
+    plan: &Arc<Plan>,
+    deadline: Instant,
+) -> Result<Sent, LoadError> {
     let mut connections = JoinSet::new();
     for share in shares {
         let client = RpcClient::connect(target).await?;
-        connections.spawn(send(client, share, deadline));
+        connections.spawn(send(client, share, Arc::clone(plan), deadline));
     }
     let mut total = Sent::default();
     while let Some(sent) = connections.join_next().await {
         let sent = sent.map_err(|_| LoadError::Panicked)??;
         total.requests += sent.requests;
         total.retries += sent.retries;
+        total.repeated += sent.repeated;
         total.times.extend(sent.times);
     }
     Ok(total)
 }
 
-/// Sends the transactions of one connection. Retries transactions that a full pool rejected, until `deadline`.
-async fn send(mut client: RpcClient, share: Share, deadline: Instant) -> Result<Sent, LoadError> {
+/// Sends the transactions of one connection until `deadline`. Retries transactions that a full pool rejected.
+async fn send(mut client: RpcClient, share: Share, plan: Arc<Plan>, deadline: Instant) -> Result<Sent, LoadError> {
     let mut sent = Sent { times: Vec::with_capacity(share.len()), ..Sent::default() };
     for mut batch in share {
+        let mut checked = Instant::now();
         loop {
             let begun = Instant::now();
+            if begun > deadline {
+                return Ok(sent);
+            }
             let outcome = client.submit(&batch).await?;
             sent.times.push(begun.elapsed());
             sent.requests += 1;
-            match outcome {
-                Submission::Accepted => break,
-                Submission::PoolFull { .. } if Instant::now() > deadline => break,
-                Submission::PoolFull { accepted } => {
-                    batch.drain(..accepted);
-                    sent.retries += 1;
-                    sleep(PAUSE).await;
-                }
+            let Submission::PoolFull { accepted } = outcome else { break };
+            batch.drain(..accepted);
+            sent.retries += 1;
+            if let Some(rejected) = batch.first()
+                && checked.elapsed() > CHECK
+            {
+                sent.repeated += plan.repeat_before(&mut client, rejected).await?;
+                checked = Instant::now();
             }
+            sleep(PAUSE).await;
         }
     }
     Ok(sent)

@@ -3,7 +3,7 @@
 use serde_json::value::to_raw_value;
 use silica_crypto::KeyPair;
 use silica_protocol::{
-    Address, Gas, GasPrice, Nonce, Qa, UnsignedTransaction, Version, rpc::transaction::TransactionRequest,
+    Address, Gas, GasPrice, Nonce, Qa, Transaction, UnsignedTransaction, Version, rpc::transaction::TransactionRequest,
 };
 
 use super::{
@@ -51,8 +51,8 @@ impl Terms {
         fee.checked_add(order.amount).unwrap_or(Qa::MAX)
     }
 
-    /// Signs a transaction, and returns it as JSON.
-    pub(super) fn signed(&self, key: &KeyPair, nonce: Nonce, order: Order) -> SignedRequest {
+    /// Signs a transaction.
+    pub(super) fn sign(&self, key: &KeyPair, nonce: Nonce, order: Order) -> Transaction {
         let Order { to, amount, gas_limit, code, data } = order;
         let transaction = UnsignedTransaction {
             version: self.version,
@@ -65,7 +65,16 @@ impl Terms {
             data,
             sender_key: key.public_key(),
         };
-        let transaction = transaction.sign(key).expect("the bytes of a transaction are not empty");
-        to_raw_value(&TransactionRequest { transaction, priority: false }).expect("a request has a JSON form")
+        transaction.sign(key).expect("the bytes of a transaction are not empty")
     }
+
+    /// Signs a transaction, and returns it as JSON.
+    pub(super) fn signed(&self, key: &KeyPair, nonce: Nonce, order: Order) -> SignedRequest {
+        request(self.sign(key, nonce, order))
+    }
+}
+
+/// Returns a transaction as JSON.
+pub(super) fn request(transaction: Transaction) -> SignedRequest {
+    to_raw_value(&TransactionRequest { transaction, priority: false }).expect("a request has a JSON form")
 }

@@ -7,12 +7,12 @@ use std::{
 
 use silica_chain::{PUBLISHED_ACCOUNTS, PublishedAccount};
 use silica_crypto::{KeyPair, SecretKey};
-use silica_protocol::{Address, Nonce, Qa, sha256};
+use silica_protocol::{Address, Nonce, Qa, Transaction, rpc::transaction::SubmittedTransaction, sha256};
 use tokio::time::sleep;
 
 use super::{
-    LoadError, PAUSE,
-    order::{Order, Terms},
+    CHECK, LoadError, PAUSE,
+    order::{Order, Terms, request},
     rpc::{RpcClient, SignedRequest, Submission},
     token::Token,
 };
@@ -55,6 +55,11 @@ impl Sender {
         let address = key.address();
         let (balance, nonce) = client.account(&address).await?;
         Ok(Self { key, address, nonce, balance, share })
+    }
+
+    /// Returns the nonce of the last transaction of this sender.
+    fn last(&self) -> Nonce {
+        Nonce::new(self.nonce.get() + self.share)
     }
 }
 
@@ -152,27 +157,91 @@ impl Plan {
 
     fn sign_chunk(&self, first: usize, senders: &[Sender]) -> Vec<Vec<SignedRequest>> {
         let of_sender = |(index, sender): (usize, &Sender)| {
-            let recipient = self.senders.get((index + 1) % self.senders.len()).unwrap_or(sender).address;
-            let order = self.order(recipient);
-            (1..=sender.share)
-                .map(|step| self.terms.signed(&sender.key, Nonce::new(sender.nonce.get() + step), order.clone()))
-                .collect()
+            let nonces = sender.nonce.get() + 1..=sender.last().get();
+            nonces.map(|nonce| request(self.transaction(index, sender, Nonce::new(nonce)))).collect()
         };
         (first..).zip(senders).map(of_sender).collect()
     }
 
-    /// Waits until the nonce of each sender shows that all its transactions are in blocks.
+    /// Returns a transaction of the sender at a position. Each call returns the same hash.
+    fn transaction(&self, index: usize, sender: &Sender, nonce: Nonce) -> Transaction {
+        let recipient = self.senders.get((index + 1) % self.senders.len()).unwrap_or(sender).address;
+        self.terms.sign(&sender.key, nonce, self.order(recipient))
+    }
+
+    /// Waits until the nonce of each sender shows that all its transactions are in blocks. Sends dropped transactions
+    /// again, and returns their number.
     pub(super) async fn wait_until_landed(
         &self,
         client: &mut RpcClient,
         deadline: Instant,
         limit: Duration,
-    ) -> Result<(), LoadError> {
-        for sender in &self.senders {
-            let last = Nonce::new(sender.nonce.get() + sender.share);
-            client.wait_for_nonce(&sender.address, last, deadline, limit).await?;
+    ) -> Result<u64, LoadError> {
+        let (mut repeated, mut checked) = (0, Instant::now());
+        for (position, sender) in self.senders.iter().enumerate() {
+            while missing(sender, client).await? > 0 {
+                if Instant::now() > deadline {
+                    return Err(LoadError::TimeLimit { limit, missing: self.missing(client).await? });
+                }
+                if checked.elapsed() > CHECK {
+                    for (index, sender) in self.senders.iter().enumerate().skip(position) {
+                        repeated += self.repeat(client, index, sender, sender.last()).await?;
+                    }
+                    checked = Instant::now();
+                }
+                sleep(PAUSE).await;
+            }
         }
-        Ok(())
+        Ok(repeated)
+    }
+
+    /// Returns the number of transactions of all senders that are in no block.
+    async fn missing(&self, client: &mut RpcClient) -> Result<u64, LoadError> {
+        let mut sum = 0;
+        for sender in &self.senders {
+            sum += missing(sender, client).await?;
+        }
+        Ok(sum)
+    }
+
+    /// Sends the dropped transactions before `rejected` again, and returns their number. `rejected` is a transaction
+    /// that the node has rejected. The node has accepted all earlier transactions of its sender.
+    pub(super) async fn repeat_before(
+        &self,
+        client: &mut RpcClient,
+        rejected: &SignedRequest,
+    ) -> Result<u64, LoadError> {
+        let Ok(SubmittedTransaction(Ok(request))) = serde_json::from_str(rejected.get()) else { return Ok(0) };
+        let (address, nonce) = (request.transaction.sender(), request.transaction.nonce);
+        match self.senders.iter().enumerate().find(|(_, sender)| sender.address == address) {
+            Some((index, sender)) => self.repeat(client, index, sender, nonce.previous().unwrap_or(nonce)).await,
+            None => Ok(0),
+        }
+    }
+
+    /// Sends transactions of a sender again that the pool has dropped: from the next nonce of the account up to `last`,
+    /// or up to the first transaction that is not dropped. Returns their number. The node has accepted all these
+    /// transactions before.
+    async fn repeat(
+        &self,
+        client: &mut RpcClient,
+        index: usize,
+        sender: &Sender,
+        last: Nonce,
+    ) -> Result<u64, LoadError> {
+        let (_, used) = client.account(&sender.address).await?;
+        let mut repeated = 0;
+        for nonce in used.get() + 1..=last.get() {
+            let transaction = self.transaction(index, sender, Nonce::new(nonce));
+            // A dropped transaction cannot get into a block before this request. So its nonce is not too low.
+            if !client.is_dropped(&transaction.hash()).await?
+                || client.submit(&[request(transaction)]).await? != Submission::Accepted
+            {
+                break;
+            }
+            repeated += 1;
+        }
+        Ok(repeated)
     }
 
     /// Checks the token balance of each sender. Does nothing for a load of payments.
@@ -185,6 +254,12 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Returns the number of transactions of a sender that are in no block.
+async fn missing(sender: &Sender, client: &mut RpcClient) -> Result<u64, LoadError> {
+    let (_, nonce) = client.account(&sender.address).await?;
+    Ok(sender.last().get().saturating_sub(nonce.get()))
 }
 
 /// Deploys the token contract, and transfers [`GRANT`] tokens to each sender.

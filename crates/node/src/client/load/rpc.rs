@@ -8,12 +8,13 @@ use std::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json, value::RawValue};
 use silica_protocol::{
-    Address, ChainId, GasPrice, Nonce, Qa,
+    Address, ChainId, GasPrice, Nonce, Qa, TxHash,
     rpc::{
         account::Balance,
         envelope::{Id, Response, write_request},
         error::{RpcError, RpcErrorCode},
         text::Dec,
+        transaction::PendingStatus,
     },
 };
 use tokio::time::sleep;
@@ -81,6 +82,14 @@ impl RpcClient {
         let state = answer.map_err(|error| LoadError::Answer { method: METHOD, got: error.to_string() })?;
         let entry = state.get(field).and_then(|map| map.get(key)).and_then(Value::as_str);
         Ok(entry.map(str::to_owned))
+    }
+
+    /// Returns whether neither the pool nor a block has a transaction.
+    pub(super) async fn is_dropped(&mut self, hash: &TxHash) -> Result<bool, LoadError> {
+        const METHOD: &str = "GetPendingTxn";
+        let answer = self.call::<PendingStatus>(METHOD, &[hash.to_string()]).await?;
+        let status = answer.map_err(|error| LoadError::Answer { method: METHOD, got: error.to_string() })?;
+        Ok(!status.confirmed && status.pending != Some(true))
     }
 
     /// Waits until all transactions of an account with nonces up to `last` are in blocks.

@@ -72,3 +72,72 @@ async fn load_ends_when_its_time_is_over() {
     assert!(matches!(error, LoadError::TimeLimit { .. }), "{error}");
     node.stop().await.unwrap();
 }
+
+type Load = tokio::task::JoinHandle<Result<LoadReport, LoadError>>;
+
+/// Starts a load, and returns it when the pool has `pending` of its payments. Only a block that funds the senders is
+/// made.
+async fn begin(node: &RunningNode, senders: usize, pending: usize, further: &str) -> Load {
+    let args = args(&format!("--target {} --senders {senders} {further}", node.addr()));
+    // The future of a load cannot change its thread.
+    let load = tokio::task::spawn_blocking(|| tokio::runtime::Handle::current().block_on(load(args)));
+    wait_for_pending(node, senders).await;
+    mine(node).await;
+    wait_for_pending(node, pending).await;
+    load
+}
+
+async fn wait_for_pending(node: &RunningNode, count: usize) {
+    while node.chain().waiting() < count {
+        sleep(PAUSE).await;
+    }
+}
+
+async fn mine(node: &RunningNode) {
+    node.request::<serde_json::Value>("silica_mine", (1,)).await.unwrap();
+}
+
+/// Makes blocks until a load ends.
+async fn finish(node: &RunningNode, load: Load) -> String {
+    while !load.is_finished() {
+        mine(node).await;
+        sleep(5 * PAUSE).await;
+    }
+    load.await.unwrap().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn dropped_payments_are_sent_again() {
+    let node = start(BlockMode::Manual).await;
+    let load = begin(&node, 1, 6, "--payments 6 --time-limit 20").await;
+    // The latest payment is first.
+    let pending: Vec<_> = node.chain().snapshot().pending().into_iter().map(|(hash, _)| hash).collect();
+    for hash in &pending[3..5] {
+        assert!(node.chain().withdraw(hash, crate::clock::now()));
+    }
+    let report = finish(&node, load).await;
+    assert!(report.contains("sent again        2 payments that the pool had dropped"), "{report}");
+    node.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn dropped_payments_do_not_block_their_connection() {
+    let node = Node::builder().block_mode(BlockMode::Manual).configure(|config| config.max_gapped = 2);
+    let node = node.start().await.unwrap();
+    // The pool has at most 1,000 payments of the sender. The last payments can enter the pool only after the dropped
+    // ones.
+    let load = begin(&node, 1, 1_000, "--payments 1010 --time-limit 60").await;
+    assert_eq!(node.chain().withdraw_all(crate::clock::now()), 1_000);
+    let report = finish(&node, load).await;
+    assert!(report.contains("payments that the pool had dropped"), "{report}");
+    node.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn time_limit_counts_the_payments_of_all_senders() {
+    let node = start(BlockMode::Manual).await;
+    let load = begin(&node, 3, 6, "--payments 6 --time-limit 5").await;
+    let error = load.await.unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "expected all transactions in blocks within 5s, 6 are missing");
+    node.stop().await.unwrap();
+}
