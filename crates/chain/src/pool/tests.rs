@@ -299,6 +299,23 @@ fn transactions_expire_in_blocks_and_are_remembered_for_a_while() {
 }
 
 #[test]
+fn payment_with_the_greatest_hash_expires_behind_later_payments() {
+    let mut payments: Vec<_> = (1..=32).map(|from| tx(from, 1, 0)).collect();
+    payments.sort_by_key(Rank::of);
+    let greatest = payments.pop().unwrap();
+    let mut pool = filled(std::slice::from_ref(&greatest));
+    // Each block has room for one payment, and another payment arrives before each block.
+    for (number, later) in (1..).zip(payments) {
+        assert_eq!(status(&pool, &greatest), Some(1), "before block {number}");
+        pool.insert(later.clone(), &RICH, arrival(number, 1)).unwrap();
+        let first = pool.heads(SHARD, None, 1);
+        assert_eq!(first[0].hash(), later.hash());
+        settle(&mut pool, number, &first);
+    }
+    assert_eq!(status(&pool, &greatest), Some(255), "after block 31, three DS epochs after the first");
+}
+
+#[test]
 fn memory_of_dropped_transactions_is_bounded() {
     let mut pool = pool();
     for nonce in 1..=150 {
