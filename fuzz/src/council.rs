@@ -83,7 +83,8 @@ pub mod entry {
             if let Ok(body) = Body::decode(height, bytes, &LIMITS) {
                 assert_eq!(body.encode(), bytes, "one body has one encoding");
                 assert_eq!(body.items().len(), body.micro_headers.len() + 1 + usize::from(body.ds_header.is_some()));
-                assert_eq!(Body::of_proposal(body.clone().into_proposal()), Ok(body));
+                let rules = body.scilla_rules;
+                assert_eq!(Body::of_proposal(body.clone().into_proposal(), rules), Ok(body));
             }
         }
         if let Ok(seal) = Seal::decode(bytes, usize::from(*first)) {
@@ -120,8 +121,10 @@ pub mod entry {
             header: TxBlockHeader { number: BlockNumber::new(1), ..TxBlockHeader::genesis(key) },
             micro_headers: vec![micro(0, count), micro(1, 0)],
             transactions: (0..count).map(|_| payment()).collect(),
+            scilla_rules: None,
         };
-        let bodies = [body(false, 0), body(false, 2), body(true, 0), body(true, 1)];
+        let changed = Body { scilla_rules: "latest/3".parse().ok(), ..body(false, 1) };
+        let bodies = [body(false, 0), body(false, 2), body(true, 0), body(true, 1), changed];
         let mut seeds: Vec<_> = bodies.iter().map(|body| [&[1], &body.encode()[..]].concat()).collect();
         for items in [0_u8, 1, 3, 4] {
             let seal = [&[4, 0, 4, 0b1101_0000, 0, 0, 0, items][..], &[6; 128].repeat(items.into())].concat();
