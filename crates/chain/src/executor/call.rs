@@ -18,7 +18,7 @@ use silica_scilla::{
     gas::{Exhausted, Meter, UNITS_PER_GAS},
     rules::LibraryCalls,
     value::Message,
-    work::weight,
+    work::{FREE_SEARCH, weight},
 };
 
 use super::{
@@ -162,6 +162,13 @@ fn root<W: StateReader>(
         Ok(ready) => Ok(Ok(Callee::Contract(ready))),
         Err(LoadError::Exhausted) => Ok(Err(Exhausted)),
         Err(LoadError::State(error)) => Err(DropOrFatal::Fatal(error)),
+        // A dropped transaction pays nothing. So a long load of a contract that later rules make unusable fails with a
+        // receipt instead.
+        Err(LoadError::Libraries | LoadError::Unusable)
+            if context.contract_cache.rules().limits_work() && effort.work.loaded() > FREE_SEARCH =>
+        {
+            Ok(Err(Exhausted))
+        }
         Err(LoadError::Libraries | LoadError::Unusable) => Err(DropReason::Libraries.into()),
     }
 }

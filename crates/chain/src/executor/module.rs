@@ -433,7 +433,7 @@ impl ContractCache {
         }
         let facts = InitFacts::of_stored(&source, self.rules);
         let module = Arc::new(Module {
-            is_library: facts.as_ref().is_some_and(|facts| facts.is_library),
+            is_library: declares_library(&source.init),
             program_hash: sha256(&[source.code.as_bytes()]),
             hash: contract.code_hash,
             facts,

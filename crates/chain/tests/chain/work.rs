@@ -1,8 +1,13 @@
 //! The work limits: a transaction above its work limit fails as if it had no gas left. A block has a work limit too.
 
 use serde_json::json;
-use silica_chain::{ChainConfig, config::NoncePolicy};
-use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction, TxHash, UnsignedTransaction};
+use silica_chain::{
+    ChainConfig,
+    config::{NoncePolicy, RuleChange},
+};
+use silica_protocol::{
+    Address, BlockNumber, Gas, GasPrice, Nonce, Qa, Receipt, Transaction, TxHash, UnsignedTransaction,
+};
 use silica_scilla::{
     rules::Rules,
     work::{FREE_SEARCH, LOADED, PER_BLOCK, weight},
@@ -212,6 +217,38 @@ fn deployment_pays_for_a_long_search_that_finds_no_library() {
                 assert_eq!(receipt.cumulative_gas, Gas::new(DEPLOYMENT));
             }
             Err(status) => assert!(!is_paid && status == 11, "{rules}, {bytes}: {status}"),
+        }
+        check_replay(&world.net);
+    }
+}
+
+#[test]
+fn call_of_a_contract_that_later_rules_make_unusable_pays_for_a_long_load() {
+    let long = usize::try_from(FREE_SEARCH / weight::SOURCE_BYTE).unwrap();
+    for (bytes, is_paid) in [(0, false), (long, true)] {
+        let change = RuleChange { block: BlockNumber::new(4), scilla: "0.13/3".parse().unwrap() };
+        let mut config = ChainConfig { rule_changes: vec![change], ..roomy() };
+        config.rules.scilla = "latest/3".parse().unwrap();
+        let mut world = World::with_config(config);
+        let library = library(&mut world, "Found", bytes);
+        let arguments = ["Found.scillib", &hex(&library)];
+        let pair = json!({"constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": arguments});
+        let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": [pair]});
+        let code = "scilla_version 0\nimport Found\ncontract User ()\ntransition T ()\nend\n";
+        let (receipt, contract) = deploy(&mut world, code, &list);
+        assert!(receipt.success, "{receipt:?}");
+        let call = |world: &World| UnsignedTransaction {
+            to: contract,
+            data: r#"{"_tag":"T","params":[]}"#.into(),
+            ..world.transaction(2)
+        };
+        let before = call(&world);
+        assert!(world.run(2, before).unwrap().success);
+        // Under the rules of block 4, the name of a file is no name of an import.
+        let after = call(&world);
+        match world.run(2, after) {
+            Ok(receipt) => assert!(is_paid && !receipt.success, "{bytes}: {receipt:?}"),
+            Err(status) => assert!(!is_paid && status == 11, "{bytes}: {status}"),
         }
         check_replay(&world.net);
     }

@@ -41,6 +41,7 @@ use crate::{
     network::{BlockTiming, NetworkFile, NetworkId, Parameters},
     proposer::proposer,
     time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, judge_repeated, next_timestamp},
+    wire::value,
 };
 
 /// A member of a network: it proposes, judges and commits entries, and co-signs bodies.
@@ -236,12 +237,15 @@ impl Council {
     /// Compares the Scilla rules that a body names with the network file.
     fn check_rules(&self, height: Height, body: &Body) -> Result<(), InvalidEntry> {
         let block = height.block();
-        let [expected, got] = [self.parameters.named_rules(block), body.scilla_rules]
-            .map(|named| named.unwrap_or(self.parameters.scilla_rules));
-        // A body that names the rules of block 1 is not canonical.
-        if self.parameters.named_rules(block) == body.scilla_rules {
+        let (first, expected) = (self.parameters.scilla_rules, self.parameters.named_rules(block));
+        if body.scilla_rules == expected {
             Ok(())
+        } else if body.scilla_rules == Some(first) {
+            // Such a body is not canonical.
+            let expected = format!("no name for {first}, the rules of block 1");
+            Err(value("Body.scilla_rules", expected, first).into())
         } else {
+            let [expected, got] = [expected, body.scilla_rules].map(|named| named.unwrap_or(first));
             Err(InvalidEntry::Rules { block, expected, got })
         }
     }

@@ -101,7 +101,8 @@ impl Parameters {
         (rules != self.scilla_rules).then_some(rules)
     }
 
-    /// Returns the bytes that a body has for its transactions with their lengths. The largest headers fit into the rest.
+    /// Returns the bytes that a body has for its transactions with their lengths. The largest headers and the name of the
+    /// rules fit into the rest.
     pub(crate) fn transaction_bytes(&self) -> usize {
         let BodyLimits { bytes, micro_blocks, .. } = self.body_limits();
         bytes.saturating_sub(2 * HEADER).saturating_sub(MICRO_HEADER.saturating_mul(micro_blocks))
@@ -442,8 +443,9 @@ mod tests {
             let mut parameters = NetworkFile::parse(&text).unwrap().parameters().clone();
             parameters.max_body = MIN_MAX_BODY;
             let micro_headers = vec![micro.clone(); parameters.body_limits().micro_blocks];
-            let body =
-                Body { micro_headers, header: header.clone(), ds_header: Some(ds_header.clone()), ..body.clone() };
+            let (header, ds_header) = (header.clone(), Some(ds_header.clone()));
+            let scilla_rules = Some("latest/3".parse().unwrap());
+            let body = Body { micro_headers, header, ds_header, scilla_rules, ..body.clone() };
             (parameters, body.encode().len())
         };
         for members in 2..=MAX_MEMBERS {

@@ -272,16 +272,16 @@ impl Shared {
             let Some(at) = council_height(height) else { return };
             let (id, validity) = match council.judge(application, at, &bytes, Rule::Accepted) {
                 Verdict::Valid(id) if shared.keep(RecordKind::Entry, at, id, &bytes) => (id, Validity::Valid),
-                Verdict::Invalid { reason: InvalidEntry::Decode(error), .. } => {
-                    tracing::warn!(%height, %error, "a member sent an entry that cannot be read");
-                    return drop(reply.send(SyncedValueOutcome::PeerFault));
-                }
                 Verdict::Invalid { id, reason } => {
                     if shared.is_decided(&certificate, height, id) {
-                        // The members of a quorum have another state or other rules. The error names both roots.
+                        // The members of a quorum have another state, other rules, or rules that this program does not
+                        // support. The error names both roots.
                         let error = council.decide(application, at, id, Some(&bytes));
                         let error = error.map_or_else(|error| with_sources(&error), |_| with_sources(&reason));
                         shared.fail(&error);
+                    } else if let InvalidEntry::Decode(error) = reason {
+                        tracing::warn!(%height, %error, "a member sent an entry that cannot be read");
+                        return drop(reply.send(SyncedValueOutcome::PeerFault));
                     }
                     (id, Validity::Invalid)
                 }

@@ -366,3 +366,18 @@ fn only_a_true_certificate_proves_that_a_quorum_has_another_state() {
     let failed = member.shared.status.lock().failed.clone().unwrap();
     assert!(failed.contains(" is invalid here"), "{failed}");
 }
+
+#[test]
+fn a_member_whose_program_does_not_support_the_rules_of_a_quorum_stops() {
+    let member = Member::new();
+    let name = b"0.13/999";
+    let bytes = [&member.body(1).bytes[..], &[0, 0, 0, 8], name].concat();
+    let id = EntryId::of_body(&member.network.id(), Height::new(1).unwrap(), &bytes);
+    let body = Entry { id, bytes: bytes.into() };
+    assert!(matches!(member.synced(&member.certificate(id, &[0, 1]), &body), SyncedValueOutcome::PeerFault));
+    assert_eq!(member.shared.status.lock().failed, None);
+    member.synced(&member.certificate(id, &[0, 1, 2]), &body);
+    let failed = member.shared.status.lock().failed.clone().unwrap();
+    let expected = "Body.scilla_rules: expected Scilla rules that this program supports, got 0.13/999";
+    assert!(failed.starts_with("height 1: ") && failed.ends_with(expected), "{failed}");
+}

@@ -233,13 +233,16 @@ impl Plan {
         let mut repeated = 0;
         for nonce in used.get() + 1..=last.get() {
             let transaction = self.transaction(index, sender, Nonce::new(nonce));
-            // A dropped transaction cannot get into a block before this request. So its nonce is not too low.
-            if !client.is_dropped(&transaction.hash()).await?
-                || client.submit(&[request(transaction)]).await? != Submission::Accepted
-            {
+            if !client.is_dropped(&transaction.hash()).await? {
                 break;
             }
-            repeated += 1;
+            match client.submit(&[request(transaction)]).await {
+                Ok(Submission::Accepted) => repeated += 1,
+                // Another member of a network can have put the transaction into a block since the request above. Then
+                // its nonce is too low.
+                Ok(_) | Err(LoadError::Refused { .. }) => break,
+                Err(error) => return Err(error),
+            }
         }
         Ok(repeated)
     }
