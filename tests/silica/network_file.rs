@@ -267,7 +267,11 @@ fn check_prints_every_fault_with_its_line() {
             "127.0.0.1".to_owned(),
             "address.agreement: expected host:port, got \"127.0.0.1\"",
         ),
-        ("[[address]]".to_owned(), "[[addresses]]".to_owned(), "addresses: expected one of network, rules-from, member"),
+        (
+            "[[address]]".to_owned(),
+            "[[addresses]]".to_owned(),
+            "addresses: expected one of network, rules-from, member",
+        ),
         ("[network]".to_owned(), "[network".to_owned(), ""),
     ];
     for (old, new, expected) in cases {
