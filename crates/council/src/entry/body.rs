@@ -445,7 +445,7 @@ mod tests {
             let micro_headers = vec![micro.clone(); parameters.body_limits().micro_blocks];
             let (header, ds_header) = (header.clone(), Some(ds_header.clone()));
             let scilla_rules = Some("latest/3".parse().unwrap());
-            let body = Body { micro_headers, header, ds_header, scilla_rules, ..body.clone() };
+            let body = Body { ds_header, header, micro_headers, scilla_rules, ..body.clone() };
             (parameters, body.encode().len())
         };
         for members in 2..=MAX_MEMBERS {
