@@ -7,6 +7,7 @@ use arc_malachitebft_app::{
     net::{self, Multiaddr},
     types::PeerId,
 };
+use arc_malachitebft_network::ChannelNames;
 use async_trait::async_trait;
 use ractor::{Actor, ActorProcessingErr, ActorRef, rpc::CallResult};
 
@@ -101,14 +102,15 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Returns the connected members, and whether they are in the mesh.
+    /// Returns the connected members, and whether they are in the mesh of the votes.
     async fn mesh(&self) -> Vec<(PeerId, bool)> {
         let dump = self.network.call(NetworkMsg::DumpState, None).await;
         let Ok(CallResult::Success(Some(dump))) = dump else { return Vec::new() };
+        let votes = ChannelNames::default().consensus;
         let connected = self.shared.peers.lock().clone();
         let known = connected.into_iter().filter_map(|peer| {
             let info = dump.peers.get(&net::PeerId::from_bytes(&peer.to_bytes()).ok()?)?;
-            Some((peer, !info.topics.is_empty()))
+            Some((peer, info.topics.contains(&votes)))
         });
         known.collect()
     }
