@@ -236,7 +236,7 @@ async fn send(mut client: RpcClient, share: Share, plan: Arc<Plan>, deadline: In
             if let Some(rejected) = batch.first()
                 && checked.elapsed() > CHECK
             {
-                sent.repeated += plan.repeat_before(&mut client, rejected).await?;
+                sent.repeated += plan.repeat_before(&mut client, rejected, deadline).await?;
                 checked = Instant::now();
             }
             sleep(PAUSE).await;

@@ -185,7 +185,7 @@ impl Plan {
                 }
                 if checked.elapsed() > CHECK {
                     for (index, sender) in self.senders.iter().enumerate().skip(position) {
-                        repeated += self.repeat(client, index, sender, sender.last()).await?;
+                        repeated += self.repeat(client, index, sender, sender.last(), deadline).await?;
                     }
                     checked = Instant::now();
                 }
@@ -210,30 +210,34 @@ impl Plan {
         &self,
         client: &mut RpcClient,
         rejected: &SignedRequest,
+        deadline: Instant,
     ) -> Result<u64, LoadError> {
         let Ok(SubmittedTransaction(Ok(request))) = serde_json::from_str(rejected.get()) else { return Ok(0) };
         let (address, nonce) = (request.transaction.sender(), request.transaction.nonce);
         match self.senders.iter().enumerate().find(|(_, sender)| sender.address == address) {
-            Some((index, sender)) => self.repeat(client, index, sender, nonce.previous().unwrap_or(nonce)).await,
+            Some((index, sender)) => {
+                self.repeat(client, index, sender, nonce.previous().unwrap_or(nonce), deadline).await
+            }
             None => Ok(0),
         }
     }
 
     /// Sends transactions of a sender again that the pool has dropped: from the next nonce of the account up to `last`,
-    /// or up to the first transaction that is not dropped. Returns their number. The node has accepted all these
-    /// transactions before.
+    /// or up to the first transaction that is not dropped, until `deadline`. Returns their number. The node has accepted
+    /// all these transactions before.
     async fn repeat(
         &self,
         client: &mut RpcClient,
         index: usize,
         sender: &Sender,
         last: Nonce,
+        deadline: Instant,
     ) -> Result<u64, LoadError> {
         let (_, used) = client.account(&sender.address).await?;
         let mut repeated = 0;
         for nonce in used.get() + 1..=last.get() {
             let transaction = self.transaction(index, sender, Nonce::new(nonce));
-            if !client.is_dropped(&transaction.hash()).await? {
+            if Instant::now() > deadline || !client.is_dropped(&transaction.hash()).await? {
                 break;
             }
             match client.submit(&[request(transaction)]).await {
