@@ -308,6 +308,56 @@ fn refused(data: &Path, args: &[&str]) -> String {
 }
 
 #[test]
+fn members_restart_one_after_another_for_a_change_of_the_rules() {
+    let mut validators = Validators::start(&[("interval = \"1s\"", "interval = \"200ms\"")]);
+    validators.wait_for_blocks(3);
+    let valid = fs::read_to_string(validators.file()).unwrap();
+    let with_change = |block: u64| format!("{valid}\n[[rules-from]]\nblock = {block}\nscilla-rules = \"latest/3\"\n");
+    let rules = |node: &Node| node.result("silica_nodeInfo", &json!([]))["scillaRules"].clone();
+    let copy = |member: &Path| fs::read_to_string(member.join("network.toml")).unwrap();
+    // The block of the change exists.
+    let (file, data) = (validators.file(), validators.data(0));
+    assert!(validators.nodes[0].take().unwrap().stop().status.success());
+    fs::write(&file, with_change(2)).unwrap();
+    let output = refused(&data, &["--network", &file, "--validator"]);
+    let expected = "Scilla rules of block 2: expected 0.13/3, because the data directory has this block, got latest/3";
+    assert!(output.contains(expected), "{output}");
+    assert_eq!(copy(&data), valid, "a refused file does not replace the file of the last start");
+    let change = validators.running().map(height).max().unwrap() + 150;
+    fs::write(&file, with_change(change)).unwrap();
+    validators.start_member(0);
+    assert_eq!(copy(&data), with_change(change));
+    for member in 1..4 {
+        validators.wait_for_votes();
+        assert!(validators.nodes[member].take().unwrap().stop().status.success());
+        validators.start_member(member);
+    }
+    validators.wait_for_votes();
+    assert!(validators.running().all(|node| height(node) <= change), "the restarts took too long for this test");
+    assert!(validators.running().all(|node| rules(node) == "0.13/3"));
+    wait("change", || validators.running().all(|node| height(node) > change + 2));
+    assert!(validators.running().all(|node| rules(node) == "latest/3"));
+    validators.check_equal();
+    // The commands for a directory know the change, and so does a dump.
+    assert!(validators.nodes[3].take().unwrap().stop().status.success());
+    let (dump, new) = (validators.path.join("dump"), validators.path.join("new"));
+    let command = |command: &[&str], data: &Path| {
+        let done = run(&[&["db"], command, &["--data-dir", data.to_str().unwrap()]].concat());
+        assert!(done.status.success(), "{command:?}: {}", done.output);
+    };
+    command(&["check"], &validators.data(3));
+    command(&["rebuild"], &validators.data(3));
+    command(&["dump", dump.to_str().unwrap()], &validators.data(3));
+    command(&["load", dump.to_str().unwrap()], &new);
+    command(&["check"], &new);
+    assert_eq!(copy(&new), with_change(change));
+    // Without the change, the file does not fit the blocks.
+    fs::write(&file, &valid).unwrap();
+    let output = refused(&validators.data(3), &["--network", &file, "--validator"]);
+    assert!(output.contains(&format!("Scilla rules of block {change}: expected latest/3")), "{output}");
+}
+
+#[test]
 fn faults_of_a_member_are_named() {
     let validators = Validators::new(&[]);
     let (file, data) = (validators.file(), validators.data(0));
