@@ -323,7 +323,7 @@ fn members_restart_one_after_another_for_a_change_of_the_rules() {
     let expected = "Scilla rules of block 2: expected 0.13/3, because the data directory has this block, got latest/3";
     assert!(output.contains(expected), "{output}");
     assert_eq!(copy(&data), valid, "a refused file does not replace the file of the last start");
-    let change = validators.running().map(height).max().unwrap() + 150;
+    let change = validators.running().map(height).max().unwrap() + 300;
     fs::write(&file, with_change(change)).unwrap();
     validators.start_member(0);
     assert_eq!(copy(&data), with_change(change));
@@ -333,12 +333,13 @@ fn members_restart_one_after_another_for_a_change_of_the_rules() {
         validators.start_member(member);
     }
     validators.wait_for_votes();
-    assert!(validators.running().all(|node| height(node) <= change), "the restarts took too long for this test");
+    assert!(validators.running().all(|node| height(node) + 5 < change), "the restarts took too long for this test");
     assert!(validators.running().all(|node| rules(node) == "0.13/3"));
     wait("change", || validators.running().all(|node| height(node) > change + 2));
     assert!(validators.running().all(|node| rules(node) == "latest/3"));
     validators.check_equal();
-    // The commands for a directory know the change, and so does a dump.
+    // The commands for a directory, and a dump, have the change. The blocks have no contracts, so the tests of the chain
+    // compare the results of the rules.
     assert!(validators.nodes[3].take().unwrap().stop().status.success());
     let (dump, new) = (validators.path.join("dump"), validators.path.join("new"));
     let command = |command: &[&str], data: &Path| {

@@ -1,8 +1,8 @@
 //! The Scilla rules, as a parameter that the record keeps.
 //!
 //! Blocks do not contain the rules of their execution, and different rules give different receipts. So the node writes
-//! the name of the rules to the record before block 0, as the [label](Store::label) of the chain. An opening replaces the
-//! label if the configured changes after the newest block are others. A record without a label has the rules
+//! the name of the rules to the record before block 0, as the [label](Store::label) of the chain. An opening replaces
+//! the label if the configured changes after the newest block are others. A record without a label has the rules
 //! [`Rules::UNNAMED`].
 //!
 //! ```text

@@ -28,7 +28,7 @@ pub const TRANSACTION: u64 = 50_000;
 /// It covers the evaluation that the gas of a byte pays for, [`weight::CHECKED_BYTE`], and the checks of types and
 /// patterns.
 pub const PER_TEXT_BYTE: u64 = 400;
-/// Largest work of a search for libraries in a dropped deployment, in nanoseconds.
+/// Largest work for the texts of a dropped deployment or call, in nanoseconds.
 pub const FREE_SEARCH: u64 = 200_000;
 /// Largest work of a transaction without loading, in nanoseconds. Together with the largest work for loading, it fits
 /// into an empty block. So the work of other transactions in the block never decides how a transaction ends.

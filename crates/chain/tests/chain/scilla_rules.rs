@@ -358,7 +358,7 @@ fn invalid_rule_changes_and_labels_are_rejected() {
         let error = changing(first, changes).check().unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-    // Programs that do not know changes read a label as the name of rules.
+    // Programs without support for changes read a label as the name of rules.
     assert!("0.13/3 4:latest/3".parse::<Rules>().is_err());
     for label in ["0.13/3 ", "0.13/3 4", "0.13/3 x:0.13/3", "0.13/3 4:0.13/9", "0.13/3 4:0.13"] {
         let store = memory();

@@ -247,7 +247,11 @@ fn call_of_a_contract_that_later_rules_make_unusable_pays_for_a_long_load() {
         // Under the rules of block 4, the name of a file is no name of an import.
         let after = call(&world);
         match world.run(2, after) {
-            Ok(receipt) => assert!(is_paid && !receipt.success, "{bytes}: {receipt:?}"),
+            Ok(receipt) => {
+                assert!(is_paid && !receipt.success, "{bytes}: {receipt:?}");
+                assert_eq!(receipt.cumulative_gas, Gas::new(20_000));
+                assert_eq!(errors(&receipt), [(0, vec![21])]);
+            }
             Err(status) => assert!(!is_paid && status == 11, "{bytes}: {status}"),
         }
         check_replay(&world.net);

@@ -101,8 +101,8 @@ impl Parameters {
         (rules != self.scilla_rules).then_some(rules)
     }
 
-    /// Returns the bytes that a body has for its transactions with their lengths. The largest headers and the name of the
-    /// rules fit into the rest.
+    /// Returns the bytes that a body has for its transactions with their lengths. The largest headers and the name of
+    /// the rules fit into the rest.
     pub(crate) fn transaction_bytes(&self) -> usize {
         let BodyLimits { bytes, micro_blocks, .. } = self.body_limits();
         bytes.saturating_sub(2 * HEADER).saturating_sub(MICRO_HEADER.saturating_mul(micro_blocks))

@@ -275,7 +275,7 @@ impl Shared {
                 Verdict::Invalid { id, reason } => {
                     if shared.is_decided(&certificate, height, id) {
                         // The members of a quorum have another state, other rules, or rules that this program does not
-                        // support. The error names both roots.
+                        // support. The error names the difference.
                         let error = council.decide(application, at, id, Some(&bytes));
                         let error = error.map_or_else(|error| with_sources(&error), |_| with_sources(&reason));
                         shared.fail(&error);

@@ -223,8 +223,8 @@ impl Plan {
     }
 
     /// Sends transactions of a sender again that the pool has dropped: from the next nonce of the account up to `last`,
-    /// or up to the first transaction that is not dropped, until `deadline`. Returns their number. The node has accepted
-    /// all these transactions before.
+    /// or up to the first transaction that is not dropped, until `deadline`. Returns their number. The node has
+    /// accepted all these transactions before.
     async fn repeat(
         &self,
         client: &mut RpcClient,
@@ -233,8 +233,11 @@ impl Plan {
         last: Nonce,
         deadline: Instant,
     ) -> Result<u64, LoadError> {
-        let (_, used) = client.account(&sender.address).await?;
         let mut repeated = 0;
+        if Instant::now() > deadline {
+            return Ok(repeated);
+        }
+        let (_, used) = client.account(&sender.address).await?;
         for nonce in used.get() + 1..=last.get() {
             let transaction = self.transaction(index, sender, Nonce::new(nonce));
             if Instant::now() > deadline || !client.is_dropped(&transaction.hash()).await? {
@@ -242,9 +245,13 @@ impl Plan {
             }
             match client.submit(&[request(transaction)]).await {
                 Ok(Submission::Accepted) => repeated += 1,
-                // Another member of a network can have put the transaction into a block since the request above. Then
-                // its nonce is too low.
-                Ok(_) | Err(LoadError::Refused { .. }) => break,
+                Ok(Submission::PoolFull { .. }) => break,
+                Err(error @ LoadError::Refused { .. }) => {
+                    // Another member of a network can have put the transaction into a block since the request above.
+                    // Then its nonce is too low.
+                    let (_, used) = client.account(&sender.address).await?;
+                    return if used.get() >= nonce { Ok(repeated) } else { Err(error) };
+                }
                 Err(error) => return Err(error),
             }
         }
