@@ -15,7 +15,10 @@ use serde_json::{Value, json};
 use silica_protocol::Address;
 use silica_tests::{Dice, Directory, Node, Wallet, chain::everything, node::run as run_silica};
 
-use crate::{kill::copy_directory, token};
+use crate::{
+    kill::{copy_directory, make_empty_blocks, wait_for_packs},
+    token,
+};
 
 /// Number of accounts that receive payments.
 const STRANGERS: u64 = 2_000;
@@ -25,8 +28,8 @@ const TOKEN_USER: usize = 4;
 /// Nonce of this account after the preparation.
 const TOKENS: u64 = 180;
 
-/// Number of empty blocks. After these blocks, the node writes a checkpoint of the state.
-const EMPTY_BLOCKS: u64 = 4_400;
+/// Number of blocks in an empty block range.
+const RANGE: u64 = 100;
 
 /// One way to damage a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,16 +99,19 @@ pub(crate) fn run(cases: u64, seed: u64) {
 }
 
 /// Makes a chain, and returns all its data. The chain has payments, tokens, empty blocks and several DS epochs. The
-/// state of its older blocks is in a checkpoint on disk, and newer blocks follow.
+/// state of its older blocks is in a checkpoint on disk, their rows are in packs, and newer blocks follow.
 fn prepare(data: &Path, accounts: &[Address]) -> Value {
     let killed = data.ends_with("killed");
     let node = Node::start_in(data, &["--block-mode", "manual"]);
     pay_strangers(&node, 0, 0..STRANGERS / 2);
     transfer_tokens(&node, 1..TOKENS / 2);
-    for _ in 0..EMPTY_BLOCKS / 100 {
-        node.result("IncreaseBlocknum", &json!([100]));
-    }
+    node.result("IncreaseBlocknum", &json!([RANGE]));
+    make_empty_blocks(&node);
     pay_strangers(&node, 1, STRANGERS / 2..STRANGERS);
+    node.result("IncreaseBlocknum", &json!([RANGE]));
+    // The rows of the blocks before the previous checkpoint move to packs.
+    make_empty_blocks(&node);
+    wait_for_packs(&node, data);
     transfer_tokens(&node, TOKENS / 2..TOKENS);
     let answers = everything(&node, accounts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     if killed {

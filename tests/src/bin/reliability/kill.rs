@@ -21,6 +21,9 @@ use silica_tests::{
 
 use crate::load::{Kept, load};
 
+/// Number of commits after which the node has written a checkpoint of the state.
+const COMMITS: usize = 4_200;
+
 /// Number of trials between two rebuilds of a copy of the data directory.
 const REBUILD_EVERY: u64 = 20;
 
@@ -43,6 +46,12 @@ pub(crate) fn run(loops: u64, seed: u64) {
     let directory = Directory::new();
     let data = directory.path().join("data");
     println!("{loops} loops, seed {seed}, data in {}", data.display());
+    let node = Node::start_in(&data, &["--block-mode", "manual"]);
+    // The rows of the blocks before the previous checkpoint move to packs.
+    make_empty_blocks(&node);
+    make_empty_blocks(&node);
+    wait_for_packs(&node, &data);
+    node.kill();
     let mut kept = Kept::default();
     let mut figures = Figures::default();
     for turn in 1..=loops {
@@ -84,6 +93,19 @@ pub(crate) fn run(loops: u64, seed: u64) {
         figures.slowest_start,
         figures.slowest_check
     );
+}
+
+/// Makes empty blocks, each with its own commit.
+pub(crate) fn make_empty_blocks(node: &Node) {
+    for made in node.call_all(&vec![("IncreaseBlocknum", json!([1])); COMMITS]) {
+        made.unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    }
+}
+
+/// Waits until the rows of older blocks are in packs.
+pub(crate) fn wait_for_packs(node: &Node, data: &Path) {
+    let packs = data.join("store/chain/pages");
+    node.wait_until("packs", |_| fs::metadata(&packs).is_ok_and(|file| file.len() > 0));
 }
 
 /// Starts the node, and kills the process after the time `after`. The start of a node usually takes longer.
