@@ -1,16 +1,16 @@
 //! The Scilla rules, as a parameter that the record keeps.
 //!
 //! Blocks do not contain the rules of their execution, and different rules give different receipts. So the node writes
-//! the name of the rules to the record before block 0, as the [label](Store::label) of the chain. An opening replaces
-//! the label if the configured changes after the newest block are others. A record without a label has the rules
-//! [`Rules::UNNAMED`].
+//! the identifier of the rules to the record before block 0, as the [label](Store::label) of the chain. An opening
+//! replaces the label if the configuration has other changes after the newest block. A record without a label has the
+//! rules [`Rules::UNNAMED`].
 //!
 //! ```text
 //! 0.13/3                         the rules of all blocks
 //! 0.13/3 1200:0.13/4 9000:0.13/5 the rules of the first blocks, and the changes: the block, and its rules
 //! ```
 //!
-//! The configuration can add, move or remove a change only if no block exists from which on the rules would differ.
+//! The configuration can add, move or remove a change only if the rules of all existing blocks stay the same.
 
 use std::fmt;
 

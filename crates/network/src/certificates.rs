@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 
 use crate::{codec::EngineCodec, context::Ctx, types::EngineHeight};
 
-/// Key of the lowest height from which on there is no gap. The keys of certificates are heights in 8 bytes. Earlier
-/// programs wrote a wrong height to the key `lowest`.
+/// Key of the lowest height of the newest certificates without a gap. The keys of certificates are heights in 8 bytes.
+/// Earlier programs wrote a wrong height to the key `lowest`.
 const FIRST: &[u8] = b"first";
 
 /// Memory for cached pages, in bytes.
@@ -110,8 +110,8 @@ impl Certificates {
         EngineCodec.decode(bytes.into()).ok()
     }
 
-    /// Returns the lowest height from which on this member has all certificates up to `tip`. Both halves of a block are
-    /// needed, so this is the body after the latest gap.
+    /// Returns the lowest height for which this member has all certificates up to `tip`. Without the certificate of
+    /// `tip`, returns the height after `tip`.
     pub(crate) fn from(&self, tip: u64) -> EngineHeight {
         let stored = self.stored.lock();
         let newest = stored.newest.as_ref().filter(|newest| newest.contains(&tip));

@@ -16,7 +16,7 @@ use crate::{context::Ctx, shared::Shared};
 /// Time between two checks of the mesh.
 const CHECK: Duration = Duration::from_secs(5);
 
-/// Number of members from which on the mesh of `libp2p-gossipsub` adds no further members by itself.
+/// Minimum number of members in the mesh at which `libp2p-gossipsub` adds no further members by itself.
 const MESH: usize = 4;
 
 /// A message of the network of the engine, or of this actor to itself.
@@ -70,7 +70,7 @@ pub(crate) struct State {
     unsubscribed: Unsubscribed,
 }
 
-/// The heights from which on the other members have all certificates.
+/// For each other member, the lowest height of its certificates without a gap.
 #[derive(Debug, Default)]
 struct Histories {
     first: BTreeMap<usize, u64>,

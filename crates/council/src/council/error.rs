@@ -6,7 +6,7 @@ use silica_protocol::{PublicKey, StateRoot, Timestamp};
 use super::verdict::InvalidEntry;
 use crate::entry::{BlocksError, EntryId, Height};
 
-/// Reason why a node is no member of a network.
+/// Reason why a node is not a member of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("key: expected the key of a member of the network file, got {got}")]
 pub struct NotMember {
@@ -14,7 +14,7 @@ pub struct NotMember {
     pub got: PublicKey,
 }
 
-/// Reason why a member proposes no entry.
+/// Reason why a member does not propose an entry.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProposalError {
@@ -44,7 +44,7 @@ pub enum ProposalError {
     /// transaction arrives, or at this time.
     #[error("transactions: expected at least one before {due}, got none")]
     Empty {
-        /// The time from which on a body without transactions is due.
+        /// The earliest timestamp of a body without transactions.
         due: Timestamp,
     },
     /// The co-signature session of this member has no seal yet.

@@ -276,8 +276,8 @@ impl Council {
         }
     }
 
-    /// Returns the time from which on a body without transactions is due, if `body` is one that is too early. The time
-    /// of the body counts, which the time rule compares with the clock.
+    /// Returns the earliest timestamp of a body without transactions, if `body` is such a body and its timestamp is
+    /// earlier. The function does not read the clock, because the time rule has compared the timestamp with the clock.
     fn needlessly_empty(&self, body: &Body, head: &TxBlock) -> Option<Timestamp> {
         let BlockTiming::OnDemand { max_idle, .. } = self.parameters.blocks else { return None };
         let idle = u64::try_from(max_idle.as_micros()).unwrap_or(u64::MAX);

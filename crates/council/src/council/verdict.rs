@@ -111,7 +111,7 @@ pub enum Withheld {
     /// The body has no transactions, is not vacuous, and the longest time without a block is not over.
     #[error("Body.transactions: expected at least one before {due}, got none")]
     Empty {
-        /// The time from which on a body without transactions is due.
+        /// The earliest timestamp of a body without transactions.
         due: Timestamp,
     },
     /// This node could not execute the body, for example because its disk failed.

@@ -58,10 +58,10 @@ const WAIT_FOR_BLOCK: Duration = Duration::from_secs(30);
 pub(crate) struct MemberRelay {
     pub(crate) relay: Arc<Relay>,
     pub(crate) acknowledge: Acknowledge,
-    /// Number of members that can fail. With `--acknowledge relayed`, as many other members must confirm a transaction
-    /// before this member acknowledges it.
+    /// Maximum number of faulty members with which the network makes blocks. With `--acknowledge relayed`, this number
+    /// of other members must confirm a transaction before this member acknowledges it.
     pub(crate) faults: usize,
-    /// Age of the head from which on the member is not ready.
+    /// Maximum age of the head of a member that is ready.
     pub(crate) stale: Duration,
 }
 

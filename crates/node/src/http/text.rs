@@ -11,7 +11,7 @@ const SEGMENT: usize = 16 << 10;
 /// grows.
 const USUAL: usize = 64 << 10;
 
-/// Length of the last segment, in bytes, from which on a new segment begins.
+/// Minimum length of the last segment, in bytes, at which a new segment begins.
 const FULL: usize = USUAL - (8 << 10);
 
 /// The text of a response: its own segments, and documents that several responses share.

@@ -20,7 +20,7 @@ const FULL: usize = 1 << 16;
 /// Number of blocks since the newest run at which the memtable becomes a run, even if it has few entries. After a crash,
 /// the indexer reads these blocks again.
 const FAR: u64 = 1 << 17;
-/// Number of entries or blocks from which on a stop writes the memtable.
+/// Minimum number of entries or blocks at which a stop of the node writes the memtable.
 const LARGE: u64 = 1 << 12;
 /// Number of removed pages that count as one step of [`HistoryIndex::maintain`].
 const PAGES: usize = 64;

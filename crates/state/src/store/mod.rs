@@ -47,10 +47,10 @@ pub struct StoreOptions {
     pub history: u64,
     /// Whether a commit waits until the block is durable.
     pub durability: Durability,
-    /// Bytes of changes since the newest checkpoint from which on a checkpoint is due: state diffs, and 32 bytes for
-    /// each transaction.
+    /// Limit of the changes since the newest checkpoint, in bytes. At this limit, a checkpoint is due. The changes are
+    /// the state diffs, plus 32 bytes for each transaction.
     pub checkpoint_bytes: u64,
-    /// Number of blocks with a state diff since the newest checkpoint from which on a checkpoint is due.
+    /// Limit of the blocks with a state diff since the newest checkpoint. At this limit, a checkpoint is due.
     pub checkpoint_blocks: u64,
     /// Maximum bytes of changes since the newest checkpoint while savepoints exist, counted as in `checkpoint_bytes`.
     /// Above this limit, the store discards all savepoints, see [`Store::holds_too_much`].
