@@ -24,7 +24,7 @@ pub(crate) struct Committee {
 impl Committees {
     /// Returns the committees of a network whose members never change.
     ///
-    /// The opening of a chain rejects a committee without members, with a key that is no point of the curve, or with
+    /// The opening of a chain rejects a committee without members, with a key that is not a point of the curve, or with
     /// the same key twice.
     pub fn fixed(members: impl IntoIterator<Item = PublicKey>) -> Self {
         let keys: Arc<[PublicKey]> = members.into_iter().collect();

@@ -12,10 +12,10 @@
 //! this block, the member votes at once if the block is at most twice the `drift` older than its first start. So the
 //! rule has two limits:
 //!
-//! - It protects no member whose first start with the new files is before the first block, or within twice the `drift`
-//!   after it.
-//! - An empty chain is no sign of a new network. A member that has lost its chain votes again for the first block, until
-//!   it has this block from another member. Members that have decided the block ignore these votes.
+//! - It does not protect a member whose first start with the new files is before the first block, or within twice the
+//!   `drift` after it.
+//! - An empty chain does not prove that the network is new. A member that has lost its chain votes again for the first
+//!   block, until it has this block from another member. Members that have decided the block ignore these votes.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub enum NewFiles {
     Begin,
     /// The member can have voted at these heights before. It does not vote.
     Wait,
-    /// The member has voted neither at these heights nor at later ones. From here on, it votes.
+    /// The member has voted neither at these heights nor at later ones. It votes from these heights on.
     Vote,
 }
 

@@ -56,7 +56,7 @@ pub fn next_timestamp(head: Timestamp, now: Timestamp) -> Option<Timestamp> {
     head.get().checked_add(1).map(|least| Timestamp::new(least.max(now.get())))
 }
 
-/// Returns the verdict on the timestamp of a first proposal, that is one without a valid round.
+/// Returns the verdict on the timestamp of a first proposal: a proposal that does not name an earlier round.
 pub fn judge_first_proposal(timestamp: Timestamp, head: Timestamp, now: Timestamp, rule: &TimeRule) -> TimeVerdict {
     let (drift, timeout) = (microseconds(rule.drift), microseconds(rule.propose_timeout));
     let oldest = now.get().saturating_sub(drift).saturating_sub(timeout);
@@ -64,8 +64,9 @@ pub fn judge_first_proposal(timestamp: Timestamp, head: Timestamp, now: Timestam
     if verdict == TimeVerdict::Valid && timestamp.get() < oldest { TimeVerdict::Withheld } else { verdict }
 }
 
-/// Returns the verdict on the timestamp of a proposal that names an earlier round. The name alone is no proof that a quorum
-/// has accepted the timestamp, so a time in the future has to pass here too. A past time is valid: rounds take time.
+/// Returns the verdict on the timestamp of a proposal that names an earlier round. The name alone does not prove that a
+/// quorum has accepted the timestamp. So the function also checks that the timestamp is not in the future. A past time
+/// is valid, because rounds take time.
 pub(crate) fn judge_repeated(timestamp: Timestamp, head: Timestamp, now: Timestamp, drift: Duration) -> TimeVerdict {
     let verdict = judge_decided(timestamp, head);
     let drift = microseconds(drift);

@@ -66,7 +66,7 @@ const WAL: &str = "wal";
 pub struct Settings<D> {
     /// The network file.
     pub network: NetworkFile,
-    /// The key of the member: it signs votes and blocks.
+    /// The key with which the member signs votes and blocks.
     pub key: KeyPair,
     /// The secret Ed25519 key of the member's connections, 32 bytes.
     pub peer_key: Zeroizing<[u8; 32]>,
@@ -225,7 +225,7 @@ impl Agreement {
     pub fn stop(&self) {
         let runtime = self.runtime.lock().take();
         if let Some(runtime) = runtime {
-            // From here on, the end of an actor is no failure.
+            // After this line, the end of an actor is not a failure.
             self.shared.status.lock().failed.get_or_insert_with(|| "the node is stopping".to_owned());
             // A caller can be a task of another runtime, which must not end a runtime on its own thread.
             let ended = thread::spawn(move || runtime.shutdown_timeout(STOP)).join();
@@ -260,7 +260,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         Err(TryLockError::WouldBlock) => return Err(StartError::Locked { path: directory }),
         Err(TryLockError::Error(source)) => return Err(in_directory(source)),
     }
-    // The engine only logs that it cannot listen, and goes on without connections.
+    // If the engine cannot listen, it only logs this, and continues without connections.
     match TcpListener::bind(&listen) {
         Ok(listener) => drop(listener),
         Err(source) => return Err(StartError::Listen { address: listen, source }),

@@ -25,8 +25,8 @@
 //! systems can leave such an entry without a flush. The log has no sign of the flush, and a false guess means two
 //! different votes.
 //!
-//! Damage in the log of a decided height is no error, because the votes of that height no longer matter. A whole entry
-//! before the damage must prove that the header has the true height.
+//! Damage in the log of a decided height is not an error, because the member needs no votes of that height. An
+//! undamaged entry before the damage must prove that the header has the true height.
 //!
 //! While a member with new files waits, its process adds no vote to the log. Another member can send it a vote from
 //! before the loss of its files, and the engine logs this vote too. The engine would derive another vote from the other

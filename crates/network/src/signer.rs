@@ -1,4 +1,4 @@
-//! Signatures of votes and proposals. The council defines the signed bytes.
+//! Signatures of votes and proposals. The crate `council` defines the signed bytes.
 
 use arc_malachitebft_app::types::core::{NilOrVal, SignedMessage, ValidatorProof, VoteExtensionScope, VoteType};
 use arc_malachitebft_signing::{Error, Signer, VerificationResult, Verifier};
@@ -12,7 +12,8 @@ use crate::{
     types::{EngineProposal, EngineSignature, EngineVote},
 };
 
-/// Returns the vote as the council signs it, or `None` if it is no vote of a round of a height.
+/// Converts a vote of the engine to the form that the crate `council` signs. Returns `None` if the vote has height 0,
+/// or has no round.
 fn council_vote(vote: &EngineVote) -> Option<Vote> {
     let kind = match vote.kind {
         VoteType::Prevote => VoteKind::Prevote,
@@ -25,7 +26,8 @@ fn council_vote(vote: &EngineVote) -> Option<Vote> {
     Some(Vote { kind, height: vote.height.council()?, round: vote.round.as_u32()?, value })
 }
 
-/// Returns the proposal as the council signs it, or `None` if it is no proposal of a round of a height.
+/// Converts a proposal of the engine to the form that the crate `council` signs. Returns `None` if the proposal has
+/// height 0, or has no round.
 fn council_proposal(proposal: &EngineProposal) -> Option<EntryProposal> {
     Some(EntryProposal {
         height: proposal.height.council()?,

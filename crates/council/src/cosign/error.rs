@@ -5,8 +5,7 @@ use silica_crypto::{AggregateError, RoundValueError, VerifyError};
 use super::message::SessionId;
 use crate::entry::EntryId;
 
-/// Reason why a message of a session is rejected. The session goes on as if the message had not arrived, except after a
-/// false challenge.
+/// Reason why a message of a session is rejected. The message has no effect on the session, except a false challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejected {
@@ -56,7 +55,7 @@ pub enum Rejected {
         /// Position of the sender.
         got: usize,
     },
-    /// The message is not due: it was answered before, or an earlier message is missing.
+    /// The message is not due. The member has answered it before, or an earlier message is missing.
     #[error("message: expected the next message of the session, got another one")]
     NotDue,
     /// A list has another length.
@@ -80,7 +79,7 @@ pub enum Rejected {
     /// The set has other hashes of this member than the member sent.
     #[error("hashes of this member: expected the sent hashes, got other hashes")]
     OwnHashes,
-    /// A point does not match the hash that its signer sent before, or is no point of the curve.
+    /// A point does not match the hash that its signer sent before, or is not a point of the curve.
     #[error("point of member {member}, item {item}: expected the point of the sent hash, got other bytes")]
     Point {
         /// Position of the member.
@@ -113,8 +112,8 @@ pub enum Rejected {
 }
 
 impl Rejected {
-    /// Returns whether messages of correct members are rejected for this reason: they come late, or are for the signers
-    /// of an attempt only.
+    /// Returns whether this reason is usual in a session without faulty members. Messages can come late. A leader also
+    /// sends messages for the signers to members that do not sign in this attempt.
     pub const fn is_ordinary(&self) -> bool {
         matches!(self, Self::Session { .. } | Self::NotDue)
     }

@@ -137,7 +137,7 @@ impl Leader {
         match (&self.phase, kind) {
             (Phase::Collecting { is_enough: true, .. }, TimerKind::Stragglers) => self.choose(),
             (Phase::Collecting { is_enough, .. }, TimerKind::Step) => {
-                // If the others are no quorum, an excluded member can be one that was only slow.
+                // With too few other members for a quorum, the session needs an excluded member. It can be only slow.
                 if !is_enough {
                     self.excluded.clear();
                 }
@@ -167,7 +167,7 @@ impl Leader {
         let (from, attempt) = (message.from, message.session.attempt);
         let Phase::Collecting { readys, is_enough } = &mut self.phase else { return Err(Rejected::NotDue) };
         if attempt < self.attempt {
-            // The member does not know the attempt: it has restarted, or missed the start.
+            // The member has restarted, or has missed the start of the attempt.
             return Ok(vec![Action::Remind(Some(from))]);
         }
         if attempt > self.attempt {

@@ -191,7 +191,7 @@ impl CoSignMessage {
     /// # Errors
     ///
     /// [`DecodeError`] if the bytes are not canonical, have more than [`MAX_COSIGN_MESSAGE`] bytes, or contain a response
-    /// that is no scalar.
+    /// that is not a scalar of the group.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         if bytes.len() > MAX_COSIGN_MESSAGE {
             return Err(value("CoSignMessage", format!("at most {MAX_COSIGN_MESSAGE} bytes"), bytes.len()));

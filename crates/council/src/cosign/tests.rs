@@ -207,7 +207,7 @@ fn false_values_name_their_member() {
     }
 }
 
-/// The hash that the member has sent is the hash of the bytes that it shows, and the bytes are no point.
+/// The member has sent the hash of these bytes before, and the bytes are not a point of the curve.
 #[test]
 fn bytes_that_are_no_point_are_evidence() {
     let bad = [CommitPoint::unchecked([5; 33]); 2];
@@ -402,7 +402,7 @@ fn a_false_set_is_not_answered() {
     check(&[true; 4], all, Err(Rejected::Signers { expected: 3, got: 4 }));
     check(&[false, true, true, true], readys.clone(), Err(Rejected::Signers { expected: 3, got: 3 }));
     check(&[true; 3], readys.clone(), Err(Rejected::Length { field: "signers", expected: 4, got: 3 }));
-    // A set of other members is no fault.
+    // A set of other members is valid.
     check(&[true, false, true, true], readys.clone(), Ok(Vec::new()));
     // The member still answers the true set.
     assert_eq!(table.receive(1, &set).map(|effects| effects.len()), Ok(1));

@@ -328,7 +328,7 @@ mod tests {
         bodies[6].micro_headers.swap(0, 1);
         bodies[7].transactions.swap(0, 1);
         bodies[8].transactions.pop();
-        // The signature is no part of the transaction hash.
+        // The signature is not a part of the transaction hash.
         let transaction = bodies[9].transactions.pop().unwrap();
         bodies[9].transactions.push(transaction.into_unsigned().with_signature(Signature::new([9; 64])));
         bodies[10].scilla_rules = Some(Rules::V0_13_3);

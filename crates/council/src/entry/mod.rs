@@ -40,7 +40,7 @@ pub enum EntryKind {
 }
 
 impl Height {
-    /// Wraps a number. Returns `None` for 0, which is no height.
+    /// Wraps a number. Returns `None` for 0, because the first height is 1.
     pub const fn new(number: u64) -> Option<Self> {
         if number == 0 { None } else { Some(Self(number)) }
     }

@@ -105,7 +105,7 @@ impl Progress {
         self.after = self.after.filter(|after| after.place.block <= lowest);
     }
 
-    /// Returns the blocks of a range that a client has not received, up to block `head`. The latest block is no bound.
+    /// Returns the blocks of a range that a client has not received, up to block `head`.
     pub(crate) fn blocks(&self, range: LogRange, head: BlockNumber) -> BlockSpan {
         BlockSpan {
             first: range.first.map_or(self.next, |first| first.max(self.next)),

@@ -38,7 +38,8 @@ const FIRST_READ: usize = 4096;
 struct Packs {
     /// All packs with a valid row, the oldest first. Their blocks and positions ascend.
     list: RwLock<Arc<Vec<Pack>>>,
-    /// First block and damage of a pack whose row is damaged, or that follows a pack without a row.
+    /// Damage of the list: the first block of the damaged pack, and the fault. The row of the pack is damaged, the row
+    /// before is missing, or the page file ends before the end of the pack.
     damage: Option<(u64, String)>,
     /// Locked while a pack is written.
     work: Mutex<()>,
@@ -119,8 +120,8 @@ impl RowReader<'_> {
 }
 
 impl Rows {
-    /// Reads the list of packs. A damaged row of a pack is no error: only reads of its blocks fail, and the record gets
-    /// no further pack.
+    /// Reads the list of packs. A damaged row of a pack is not an error of this function. Reads of its blocks fail, and
+    /// the record gets no further pack.
     pub(super) fn open(db: Db) -> Result<Self, ArchiveError> {
         let (mut list, mut damage) = (Vec::<Pack>::new(), None);
         for row in db.scan(vec![TABLE]..vec![TABLE.saturating_add(1)]) {
@@ -174,7 +175,8 @@ impl Rows {
         self.list().last().map(|pack| pack.last)
     }
 
-    /// Returns an error if the row of a pack is damaged.
+    /// Returns an error if the list of packs is damaged: the row of a pack is damaged, a row is missing, or the page
+    /// file is too short.
     pub(super) fn require_all_packs(&self) -> Result<(), ArchiveError> {
         let error = |(first, reason): &(u64, String)| ArchiveError::damaged(Place::pack(*first), reason.as_str());
         self.packs.damage.as_ref().map_or(Ok(()), |damage| Err(error(damage)))

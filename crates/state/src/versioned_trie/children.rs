@@ -1,7 +1,7 @@
 //! The children of a branch. A child is a tree in memory, or a stub: the data of a page that is not in memory.
 //!
-//! Most children are stubs. Therefore a stub is no separate allocation, and its reference is in the list of references,
-//! which hashing reads.
+//! Most children are stubs. Therefore a stub has no allocation of its own. Its reference is in the list of references,
+//! which the computation of hashes reads.
 
 use std::sync::Arc;
 

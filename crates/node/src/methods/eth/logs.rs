@@ -82,8 +82,8 @@ impl Command for EthGetLogs {
 
 /// Creates a filter for the logs of new blocks, and returns its id. `eth_getFilterChanges` returns the logs.
 ///
-/// If the filter has blocks, only the logs of these blocks match. A tag is no bound. The node has at most 1,000 filters
-/// of all clients. A filter expires after 5 minutes without a poll, and at a restart.
+/// If the filter has blocks, only the logs of these blocks match. A tag does not limit the blocks. The node has at most
+/// 1,000 filters of all clients. A filter expires after 5 minutes without a poll, and at a restart.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthNewFilter {
     /// Contracts, topics and blocks. A filter with a block hash is invalid.
