@@ -19,7 +19,9 @@ pub enum SecretKeyError {
         position: usize,
     },
     /// The number is 0, or not below the order of the group.
-    #[error("secret key: expected a number from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
+    #[error(
+        "secret key: expected a number from 1 to n - 1 (n is the order of secp256k1), got 0 or a number above n - 1"
+    )]
     Range,
 }
 
@@ -46,10 +48,10 @@ pub enum VerifyError {
     #[error("message is empty")]
     EmptyMessage,
     /// The first half of the signature is 0, or not below the order of the group.
-    #[error("signature: expected r from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
+    #[error("signature: expected r from 1 to n - 1 (n is the order of secp256k1), got 0 or a number above n - 1")]
     Challenge,
     /// The second half of the signature is 0, or not below the order of the group.
-    #[error("signature: expected s from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
+    #[error("signature: expected s from 1 to n - 1 (n is the order of secp256k1), got 0 or a number above n - 1")]
     Response,
     /// The key is not the compressed form of a point.
     #[error("public key: expected a compressed point of secp256k1, got {key}")]
@@ -93,10 +95,12 @@ pub enum RoundValueError {
         bytes: PublicKey,
     },
     /// A challenge is 0, or not below the order of the group.
-    #[error("challenge: expected a number from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
+    #[error(
+        "challenge: expected a number from 1 to n - 1 (n is the order of secp256k1), got 0 or a number above n - 1"
+    )]
     Challenge,
     /// A response, or the sum of the responses, is 0 or not below the order of the group.
-    #[error("response: expected a number from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
+    #[error("response: expected a number from 1 to n - 1 (n is the order of secp256k1), got 0 or a number above n - 1")]
     Response,
     /// The message to be signed has no bytes.
     #[error("message is empty")]
@@ -203,7 +207,7 @@ pub enum EcdsaError {
     #[error("recovery id: expected 0, 1, 2 or 3, got a larger number")]
     RecoveryId,
     /// r or s is not below the order of the group.
-    #[error("signature: expected r and s below the order of secp256k1, got a larger number, or the order")]
+    #[error("signature: expected r and s below n (the order of secp256k1), got n or a larger number")]
     Signature,
     /// No public key matches the signature.
     #[error("signature: no public key matches it")]

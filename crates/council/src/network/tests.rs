@@ -286,10 +286,8 @@ fn each_field_of_a_member_has_its_error() {
     let mismatch = format!("{proof}, got signature does not match message and public key");
     assert_eq!(replace(&second.possession.to_string(), &first.possession.to_string()), mismatch);
     assert_eq!(replace(&second.peer.to_string(), &PeerId::new([99; 32]).to_string()), mismatch);
-    assert_eq!(
-        replace(&second.possession.to_string(), &"00".repeat(64)),
-        format!("{proof}, got signature: expected r from 1 to the order of secp256k1 less 1, got 0 or a larger number")
-    );
+    let range = "expected r from 1 to n - 1 (n is the order of secp256k1), got 0 or a number above n - 1";
+    assert_eq!(replace(&second.possession.to_string(), &"00".repeat(64)), format!("{proof}, got signature: {range}"));
     assert_eq!(
         replace(&second.possession.to_string(), "00"),
         "line 28: member.possession: expected 128 hexadecimal digits of a proof of possession, got \"00\""
