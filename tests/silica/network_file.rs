@@ -85,7 +85,7 @@ fn members_join_one_after_the_other() {
     let directory = Directory::new();
     let file = joined(directory.path(), &["a", "b", "c", "d"]);
     let (stdout, stderr) = check(directory.path(), &["check", "network.toml"], 0);
-    assert!(stdout.contains("network example, 4 members, 3 sign a block, 1 can fail"), "{stdout}");
+    assert!(stdout.contains("network example, 4 members, 3 sign a block, at most 1 faulty"), "{stdout}");
     assert_eq!(stderr, "");
     let facts = show(directory.path(), "network.toml");
     assert!(stdout.ends_with(&format!("network id {}\n", facts["id"].as_str().unwrap())), "{stdout}");

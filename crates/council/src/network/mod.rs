@@ -42,7 +42,7 @@ pub struct NetworkFile {
     pub(self) addresses: Vec<MemberAddress>,
 }
 
-/// A network file whose committee is not complete: it can have any number of members up to the maximum.
+/// A network file whose committee is not complete. The committee can have any number of members up to the maximum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkDraft {
     pub(self) parameters: Parameters,
@@ -178,7 +178,8 @@ impl NetworkFile {
         cosign::quorum(self.members.len())
     }
 
-    /// Returns the number of members that can stop or send false messages. Committees of 2 and 3 members have 0.
+    /// Returns the maximum number of faulty members with which the network still makes blocks. A faulty member has
+    /// stopped, or sends false messages. In a network of 2 or 3 members, the number is 0.
     pub fn faults(&self) -> usize {
         self.members.len().saturating_sub(1) / 3
     }

@@ -40,7 +40,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Report, NetworkError> {
     }
     let (members, quorum) = (network.members().len(), network.quorum());
     let mut report = Report::new(format!(
-        "{} is valid: network {}, {members} members, {quorum} sign a block, {} can fail\nnetwork id {}",
+        "{} is valid: network {}, {members} members, {quorum} sign a block, at most {} faulty\nnetwork id {}",
         path.display(),
         network.parameters().name,
         network.faults(),

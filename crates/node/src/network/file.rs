@@ -107,11 +107,12 @@ pub(super) fn parameters(
     }
 }
 
-/// Returns the warning for a committee that tolerates no fault.
+/// Returns the warning for a committee that makes no blocks while one of its members is faulty.
 pub(super) fn no_faults_warning(members: usize) -> Option<String> {
     (members < 4).then(|| {
         format!(
-            "{members} members tolerate no fault: if one member stops, the network stops; 4 members tolerate 1 fault"
+            "{members} members tolerate no fault: if one member stops, the network makes no blocks; with 4 members, it \
+             makes blocks with 1 faulty member"
         )
     })
 }

@@ -18,7 +18,7 @@ pub(super) const FILE: &str = "network.toml";
 /// Arguments of `silica network local`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LocalArgs {
-    /// Number of validators. A network of 4 or more tolerates that validators stop or send false messages.
+    /// Number of validators. A network of 4 still makes blocks if one of them stops or sends false messages.
     #[arg(value_name = "N", value_parser = value_parser!(u16).range(2..=i64::try_from(MAX_MEMBERS).unwrap_or(2)))]
     pub members: u16,
     /// New or empty directory for the network file, and for the data directory of each validator.

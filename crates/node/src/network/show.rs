@@ -33,7 +33,7 @@ fn address_of(network: &NetworkFile, member: usize) -> Option<&MemberAddress> {
 
 fn text_of(network: &NetworkFile) -> String {
     let mut text = format!(
-        "network id  {}\nmembers     {}\nquorum      {}\nfaults      {}\n\n{}",
+        "network id  {}\nmembers     {}\nquorum      {}\nmax faulty  {}\n\n{}",
         network.id(),
         network.members().len(),
         network.quorum(),
