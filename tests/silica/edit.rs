@@ -44,7 +44,7 @@ fn edit_has_a_block_of_its_own_in_every_mode() {
         let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 1);
         node.result("CreateTransaction", &json!([payment.json()]));
         check_result(&node, "silica_setBalance", &json!([Wallet::stranger(1).hex(), "7"]), &json!("1"));
-        assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 7, "what waits goes on waiting");
+        assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 7, "the transaction stays pending");
         node.result("silica_mine", &json!([]));
         assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 8);
     }

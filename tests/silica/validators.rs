@@ -170,7 +170,7 @@ fn killed_members_take_part_again() {
     validators.wait_for_votes();
     for member in 0..4 {
         validators.nodes[member].take().unwrap().kill();
-        // Three members go on.
+        // Three members still make blocks.
         validators.wait_for_blocks(4);
         let payer = (member + 1) % 4;
         let payment = Wallet::funded(member).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000);

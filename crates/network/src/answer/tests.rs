@@ -303,7 +303,7 @@ fn block_with_a_vote_of_this_member_does_not_end_its_wait() {
             let failed = shared.status.lock().failed.clone();
             let expected = "block 2: expected no vote of this member except those of this process, got another one; ";
             assert!(failed.is_none_or(|reason| reason.starts_with(expected)));
-            // The head goes on until the engine has stopped.
+            // New blocks arrive until the engine has stopped.
             shared.certificates.add(&member.certificate_at(EngineHeight(height), id, &[]));
             shared.judge_new_files(&block, next);
             assert_eq!(FirstStart::open(member.directory.path()).unwrap().is_some(), is_own);

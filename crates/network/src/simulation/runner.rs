@@ -105,7 +105,7 @@ fn parse(line: &str) -> Option<(u64, Counts)> {
 
 /// Runs the seeds from 0 on, or only that of the variable `AGREEMENT_SEED`. `AGREEMENT_SEEDS` changes their number.
 ///
-/// A seed that fails is printed, and the others go on. Then the function panics.
+/// A seed that fails is printed, and the others continue. Then the function panics.
 pub(super) fn run_seeds(name: &str, is_long: bool, seeds: u64, run: impl Fn(u64) -> Counts + Sync) -> Report {
     let begun = Instant::now();
     let seeds = match number("AGREEMENT_SEED") {

@@ -264,7 +264,7 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
         let miner = |block: &Value| block.pointer("/header/MinerPubKey").cloned();
         let latest = miner(&node.result("GetLatestTxBlock", &json!([])));
         let before = reference.get("blocks").and_then(Value::as_array).and_then(|blocks| blocks.last()).and_then(miner);
-        assert_eq!(latest, before, "{case}: the node goes on under another key");
+        assert_eq!(latest, before, "{case}: the node makes blocks with another key");
     }
     let end = node.stop();
     assert!(end.status.success(), "{case}: {}", end.output);

@@ -551,7 +551,7 @@ impl Tally {
         let mut patience = Patience::with(target.node.id());
         while !self.ask(target, demand) {
             if let Err(hang) = patience.check() {
-                panic!("it goes on being refused: {hang}\n{:.200}", demand.body);
+                panic!("the node still refuses the request: {hang}\n{:.200}", demand.body);
             }
             thread::sleep(RHYTHM);
         }

@@ -136,7 +136,7 @@ async fn slow_reader_is_not_disconnected() {
     };
     let (sent, _) = tokio::join!(wire.send(text), late);
     sent.unwrap();
-    assert!(timeout(QUICK.silence / 2, wire.next()).await.is_err(), "it goes on");
+    assert!(timeout(QUICK.silence / 2, wire.next()).await.is_err(), "the session continues");
 }
 
 #[tokio::test(start_paused = true)]

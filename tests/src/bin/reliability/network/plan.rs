@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Alone,
     /// The disk of the last member is full.
     FullDisk,
-    /// One member stands still: SIGSTOP, and later SIGCONT.
+    /// The process of one member is stopped with SIGSTOP, and later continued with SIGCONT.
     Slow,
     /// SIGTERM and a start of each member, one after another.
     Rolling,
