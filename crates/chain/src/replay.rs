@@ -348,7 +348,7 @@ pub enum ReplayError {
         number: BlockNumber,
     },
     /// A block differs from the result of its execution.
-    #[error("block {number}")]
+    #[error("failed to verify block {number}")]
     Block {
         /// Number of the block.
         number: BlockNumber,
@@ -364,7 +364,7 @@ pub enum ReplayError {
         hash: TxHash,
     },
     /// The signatures of a block are invalid.
-    #[error("block {number}")]
+    #[error("failed to verify the signatures of block {number}")]
     BlockSigner {
         /// Number of the block.
         number: BlockNumber,

@@ -121,13 +121,13 @@ pub enum StartError {
         source: io::Error,
     },
     /// Another process uses the directory.
-    #[error("agreement directory {}: in use by another process", path.display())]
+    #[error("agreement directory {} is in use by another process", path.display())]
     Locked {
         /// The directory.
         path: PathBuf,
     },
     /// The directory could not be used.
-    #[error("agreement directory {}", path.display())]
+    #[error("cannot use the agreement directory {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,

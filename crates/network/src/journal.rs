@@ -61,7 +61,7 @@ pub(crate) struct JournalRecord {
 #[non_exhaustive]
 pub enum JournalError {
     /// A read or write failed.
-    #[error("agreement journal {}", path.display())]
+    #[error("cannot read or write the agreement journal {}", path.display())]
     Io {
         /// Path of the file.
         path: PathBuf,
@@ -76,9 +76,9 @@ pub enum JournalError {
         /// Id of the network.
         expected: NetworkId,
     },
-    /// A record is damaged, and not only cut off by a crash.
+    /// A record is damaged. A crash alone can leave only an incomplete record at the end of the file.
     #[error(
-        "agreement journal {}: expected a whole or a cut record at byte {offset}, got a damaged one; {REMEDY}",
+        "agreement journal {}: expected an undamaged record at byte {offset}, got a damaged one; {REMEDY}",
         path.display()
     )]
     Damaged {
@@ -370,7 +370,7 @@ mod tests {
         let writable = journal.replace_file(File::open(&path).unwrap());
         let lost = record(4, RecordKind::Entry, b"lost");
         let error = journal.append(&lost).unwrap_err().to_string();
-        assert_eq!(error, format!("agreement journal {}", path.display()));
+        assert_eq!(error, format!("cannot read or write the agreement journal {}", path.display()));
         // A full disk takes a part of the record.
         journal.file = writable;
         journal.file.write_all(&encode(&lost)[..20]).unwrap();

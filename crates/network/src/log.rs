@@ -61,21 +61,21 @@ const UNWRITTEN: usize = 8;
 #[non_exhaustive]
 pub enum LogError {
     /// A read or write failed.
-    #[error("agreement log {}", path.display())]
+    #[error("cannot read or write the agreement log {}", path.display())]
     Io {
         /// Path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The log is damaged, and not only cut off by a crash.
+    /// The log has damage that a crash alone cannot cause.
     #[error("agreement log {}: expected {expected} at byte {offset}, got other bytes; {REMEDY}", path.display())]
     Damaged {
         /// Path of the file.
         path: PathBuf,
         /// Offset of the damage.
         offset: usize,
-        /// What the log has there otherwise.
+        /// What an undamaged log has at this offset.
         expected: &'static str,
     },
     /// The log belongs to another height than the chain and the journal. One of them is an old copy.

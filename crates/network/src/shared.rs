@@ -66,7 +66,7 @@ pub trait Driver: Send + Sync + 'static {
 /// The state of the agreement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Height of the engine; 0 before the first.
+    /// Height of the engine; 0 before the first height.
     pub height: u64,
     /// Round of the height.
     pub round: u32,

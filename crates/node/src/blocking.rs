@@ -64,7 +64,7 @@ impl BlockingPools {
         run(Some(permit), work).await.ok_or(BlockingError::Panicked)
     }
 
-    /// Waits for a permit to run a query. Returns `None` only if the pool is closed, which does not happen.
+    /// Waits for a permit to run a query. The result has a permit, because no code closes the semaphore.
     pub(crate) async fn query_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.queries).acquire_owned().await.ok()
     }

@@ -405,7 +405,7 @@ struct TransactionLine {
     sender_key: Hex<PublicKey>,
     nonce: u64,
     recipient: Hex<Address>,
-    /// `None` is impossible for an executed transaction of a correct record.
+    /// `None` only if the record is damaged, because admission rejects a transaction without a kind.
     kind: Option<TransactionKindJson>,
     /// Address of the contract of a deployment, which can have failed.
     contract: Option<Hex<Address>>,

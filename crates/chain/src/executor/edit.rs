@@ -189,8 +189,8 @@ pub enum EditError {
         "value: expected at most {MAX_WRITTEN} bytes of value and keys, and at most {MAX_KEYS} bytes of keys, got more"
     )]
     TooLarge,
-    /// The contract cannot be compiled, its storage is invalid, or the edit panicked.
-    #[error("the contract cannot be loaded")]
+    /// The contract is invalid under the rules of the next block, its storage is invalid, or the edit panicked.
+    #[error("failed to load the contract or to write the edit")]
     Unusable,
     /// A read of the state failed.
     #[error("failed to read state")]

@@ -86,7 +86,7 @@ impl ContractInterface {
     }
 }
 
-/// Checks a deployed contract or library again. Returns its interface.
+/// Checks a deployed contract or library again, under the rules of the contract cache. Returns its interface.
 pub(crate) fn contract_interface<W: StateReader>(
     contract: &Address,
     contract_cache: &ContractCache,
@@ -124,8 +124,9 @@ pub enum InterfaceError {
     /// The account has no code.
     #[error("Address not contract address")]
     NotAContract,
-    /// The checker rejects the contract. This does not occur for a deployed contract.
-    #[error("the checker rejects the code of a deployed contract")]
+    /// The contract, or a library that it imports, is invalid under the rules of the contract cache. After a rule
+    /// change, these can differ from the rules of its deployment.
+    #[error("the contract, or a library that it imports, is invalid under the present Scilla rules")]
     Unusable,
     /// A read of the state or of the record failed.
     #[error("failed to read state")]

@@ -276,7 +276,7 @@ impl LoadedContract {
 pub(super) enum LoadError {
     /// A library of the contract is missing.
     Libraries,
-    /// The contract cannot be compiled. This error occurs only if the rules of the deployment were other rules.
+    /// The contract cannot be compiled. The rules of its deployment were other rules.
     Unusable,
     /// A work limit is reached.
     Exhausted,

@@ -315,7 +315,7 @@ pub enum CheckError {
         /// Address in the request.
         address: Address,
     },
-    /// The libraries cannot be used together.
+    /// A library has another Scilla version than the source text, or is invalid under the present rules.
     #[error("expected libraries that have the same Scilla version as the source text")]
     Unusable,
     /// A read of the state or of the record failed.

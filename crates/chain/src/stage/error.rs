@@ -27,7 +27,7 @@ pub enum BuildError {
     /// A sum of gas or a number of transactions is out of the range of its type.
     #[error("block: the sum of the gas, or the number of transactions, is out of range")]
     Gas,
-    /// A sum of money exceeds 128 bits. The supply of the genesis makes this impossible.
+    /// A sum of money exceeds 128 bits. With a valid genesis, the sum of all money fits into 128 bits.
     #[error("money of a block: the sum exceeds 2^128 - 1 Qa")]
     Supply,
 }
@@ -96,7 +96,7 @@ pub enum InvalidBlock {
         got: usize,
     },
     /// A transaction is invalid at its position in the block.
-    #[error("transaction {hash}")]
+    #[error("transaction {hash} is invalid at its position in the block")]
     Transaction {
         /// Hash of the transaction.
         hash: TxHash,

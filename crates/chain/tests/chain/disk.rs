@@ -146,11 +146,11 @@ fn a_check_with_another_key_or_other_parameters_fails() {
         assert!(text.starts_with(expected), "{text}");
     };
     check(config(2, 5), key(1).public_key(), "block 0: the Tx block does not match the given accounts and key");
-    check(config(3, 5), node(), "block 1: micro blocks: expected 4, got 3");
-    check(config(2, 6), node(), "block 4: micro block: rewards: expected");
+    check(config(3, 5), node(), "failed to verify block 1: micro blocks: expected 4, got 3");
+    check(config(2, 6), node(), "failed to verify block 4: micro block: rewards: expected");
     let mut less_gas = config(2, 5);
     less_gas.shard_gas_limit = Gas::new(399_999);
-    check(less_gas, node(), "block 1: micro block: gas_limit: expected");
+    check(less_gas, node(), "failed to verify block 1: micro block: gas_limit: expected");
 }
 
 /// Copies a chain of eight blocks into another store. `change` modifies the record of block `number` in a way that the

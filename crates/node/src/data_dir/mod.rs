@@ -136,7 +136,7 @@ pub enum DataDirError {
         found: u32,
     },
     /// A newer program made the chain in the directory.
-    #[error("data directory {}", path.display())]
+    #[error("data directory {} has Scilla rules that this program does not support", path.display())]
     Rules {
         /// Path of the directory.
         path: PathBuf,

@@ -34,14 +34,14 @@ pub enum MaintenanceError {
         /// The fault of the state.
         reason: String,
     },
-    /// A stored value is damaged.
-    #[error("the store is damaged")]
+    /// A stored value is damaged, or could not be read.
+    #[error("failed to verify the stored data")]
     Check(#[source] StateError),
-    /// The result of the repeated execution of a block differs from the record.
-    #[error("the chain is damaged")]
+    /// The blocks could not be executed again, or a result differs from the record.
+    #[error("failed to verify the record by execution")]
     Replay(#[from] ReplayError),
-    /// A balance differs from the sum of the transfers in the record.
-    #[error("the balances differ from the record")]
+    /// A balance differs from the sum of the transfers in the record, or the record or the state could not be read.
+    #[error("failed to compare the balances with the transfers in the record")]
     Balances(#[from] BalanceError),
     /// The store cannot be closed without an error.
     #[error("cannot close the chain")]

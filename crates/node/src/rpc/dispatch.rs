@@ -179,7 +179,8 @@ async fn catch_panic_async<F: Future>(future: F) -> Option<F::Output> {
     .await
 }
 
-/// Returns the error for a panic. The panic hook of the process has logged the panic.
+/// Logs the name of a method that panicked, and returns the error for the client. The panic hook of the process has
+/// logged the panic itself.
 fn panicked(method: &str) -> RpcError {
     tracing::error!(method, "a method panicked; the client gets an internal error");
     RpcError::INTERNAL_ERROR

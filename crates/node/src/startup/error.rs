@@ -114,8 +114,8 @@ pub enum StartError {
     /// A write to the ready file failed.
     #[error(transparent)]
     ReadyFile(#[from] ReadyFileError),
-    /// The node panicked when it opened the chain.
-    #[error("the node panicked when it opened the chain; the log has the place in the code")]
+    /// A thread panicked when it opened the chain, or started the agreement of a member.
+    #[error("the node panicked at its start; the log has the source location")]
     Panicked,
 }
 
@@ -123,8 +123,8 @@ pub enum StartError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StopError {
-    /// A thread panicked; the log has the place in the code.
-    #[error("a thread of the node panicked")]
+    /// A thread of the node panicked. The panic hook of the process has logged the source location.
+    #[error("a thread of the node panicked; the log has the source location")]
     Panicked,
     /// Some pending transactions were not stored.
     #[error("{lost} pending transactions are lost, {kept} are stored")]

@@ -213,7 +213,7 @@ mod tests {
         let text = r#"{"cumulative_gas":"-1","epoch_num":"1","success":true}"#;
         let expected = DecodeError::Malformed {
             message: "ProtoTransactionReceipt.receipt",
-            reason: "receipt member cumulative_gas: expected decimal digits, got \"-1\"".to_owned(),
+            reason: "invalid receipt member cumulative_gas: expected decimal digits, got \"-1\"".to_owned(),
         };
         check_refused(&Receipt::decode(&encode(text, Some(1))), &expected);
     }

@@ -30,7 +30,7 @@ pub enum ReceiptTextError {
         reason: String,
     },
     /// A member is not a number in its range.
-    #[error("receipt member {member}")]
+    #[error("invalid receipt member {member}")]
     Number {
         /// The name of the member.
         member: &'static str,
@@ -38,7 +38,7 @@ pub enum ReceiptTextError {
         source: NumberError,
     },
     /// A member is not an address.
-    #[error("receipt member {member}")]
+    #[error("invalid receipt member {member}")]
     Address {
         /// The name of the member.
         member: &'static str,
@@ -513,16 +513,22 @@ mod tests {
         check_refused(&json!([]), "malformed receipt: ");
         check_refused(&json!({ "cumulative_gas": "7" }), "malformed receipt: missing field `epoch_num`");
         check_refused(&with("gas_used", json!(1)), "malformed receipt: unknown field `gas_used`");
-        check_refused(&with("epoch_num", json!("x")), "receipt member epoch_num: expected decimal digits");
+        check_refused(&with("epoch_num", json!("x")), "invalid receipt member epoch_num: expected decimal digits");
         check_refused(
             &with("errors", json!({ "0": [26] })),
             "receipt member errors: expected codes from 0 to 25, got 26",
         );
-        check_refused(&with("errors", json!({ "-1": [7] })), "receipt member errors: expected decimal digits");
-        check_refused(&transition("0x12", "_tag", ""), "receipt member transitions addr: expected 40");
-        check_refused(&transition(&zero, "_recipient", "?"), "receipt member transitions msg _recipient: expected 40");
-        check_refused(&transition(&zero, "_amount", ""), "receipt member transitions msg _amount: expected decimal");
+        check_refused(&with("errors", json!({ "-1": [7] })), "invalid receipt member errors: expected decimal digits");
+        check_refused(&transition("0x12", "_tag", ""), "invalid receipt member transitions addr: expected 40");
+        check_refused(
+            &transition(&zero, "_recipient", "?"),
+            "invalid receipt member transitions msg _recipient: expected 40",
+        );
+        check_refused(
+            &transition(&zero, "_amount", ""),
+            "invalid receipt member transitions msg _amount: expected decimal",
+        );
         let event = json!([{ "_eventname": "E", "address": "", "params": [] }]);
-        check_refused(&with("event_logs", event), "receipt member event_logs address: expected 40");
+        check_refused(&with("event_logs", event), "invalid receipt member event_logs address: expected 40");
     }
 }

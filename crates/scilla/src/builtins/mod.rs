@@ -44,7 +44,7 @@ pub struct Row {
     name: &'static str,
     /// The types of the arguments and results. The first typing that fits counts.
     typing: &'static [Typing],
-    /// The cost of a call in units, or `None` if the function does not take the given values.
+    /// The cost of a call in units, or `None` if the function does not accept the given values.
     cost: Cost,
     /// The implementation. Callers pass only values for which `cost` returns a number.
     run: fn(&[Value]) -> Result<Value, Refusal>,
@@ -52,7 +52,7 @@ pub struct Row {
     work: fn(&[Value]) -> u64,
 }
 
-/// Returns the cost for some values in units, or `None` if the function does not take them.
+/// Returns the cost for some values in units, or `None` if the function does not accept them.
 type Cost = fn(&[Value]) -> Option<u64>;
 
 impl Row {

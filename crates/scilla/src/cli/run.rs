@@ -384,7 +384,8 @@ fn memory_host(file: &str, facts: &ChainInput) -> Result<MemoryHost, InputError>
 
 /// Reads the twenty bytes of an address.
 fn address(file: &str, text: &str) -> Result<Address, InputError> {
-    let wrong = || InputError::Internal(format!("{file}: expected an address of 20 bytes, got {text}"));
+    let wrong =
+        || InputError::Internal(format!("{file}: expected an address as `0x` and 40 hexadecimal digits, got {text}"));
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40).ok_or_else(wrong)?;
     let mut bytes = [0; 20];
     for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {

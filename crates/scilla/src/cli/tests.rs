@@ -339,7 +339,8 @@ fn bad_json_ends_in_a_place_or_the_name_of_what_is_wrong() {
     check_bad("bad.json", "{}", &chain, &["error: bad.json: expected array, got object"]);
     let account = r#"{ "vname": "_external", "type": "Unit", "value": [ { "address": "0x12", "state": [] } ] }"#;
     let external = STATE.replace(']', &format!(", {account} ]"));
-    check_bad("bad.json", external, &state, &["error: bad.json: expected an address of 20 bytes, got 0x12"]);
+    let expected = "error: bad.json: expected an address as `0x` and 40 hexadecimal digits, got 0x12";
+    check_bad("bad.json", external, &state, &[expected]);
 
     let deploy = "scilla run -init bad.json -i counter.scilla";
     check_bad("bad.json", "[]", deploy, &["No _this_address entry found in init file bad.json"]);
