@@ -402,7 +402,7 @@ pub enum ConfigError {
         /// The block of the change before, or block 1.
         last: BlockNumber,
     },
-    /// The Scilla rules of a chain without an identifier cannot change.
+    /// The chain has rule changes, but its Scilla rules have no identifier.
     #[error("rule changes: expected Scilla rules with an identifier, got the rules of a chain without an identifier")]
     UnnamedRules,
     /// The minimum gas price is 0.

@@ -30,8 +30,8 @@ impl Settlement {
     /// Adds the `fees` of a DS epoch to the `reserve`, and pays equal shares of the `reward` from the sum to this number
     /// of members. If the sum is lower than all shares, the first members get their shares, as far as the sum reaches.
     ///
-    /// Returns `None` if there are no members, or if the sum of reserve and fees exceeds 128 bits. The supply of a valid
-    /// genesis makes this impossible.
+    /// Returns `None` if there are no members, or if the sum of reserve and fees exceeds 128 bits. With a valid
+    /// genesis, the sum of all money fits into 128 bits.
     pub fn new(reserve: Qa, fees: Qa, reward: Qa, members: usize) -> Option<Self> {
         let filled = reserve.checked_add(fees)?;
         let share = reward.get().checked_div(u128::try_from(members).ok()?)?;

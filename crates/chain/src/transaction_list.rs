@@ -52,7 +52,8 @@ pub struct TransactionSummary {
     pub contract: Option<Address>,
     /// Amount of the transaction in Qa, even if it failed.
     pub amount: Qa,
-    /// Kind of the transaction. `None` is impossible for an executed transaction of a correct record.
+    /// Kind of the transaction. `None` only if the record is damaged, because admission rejects a transaction without a
+    /// kind.
     pub kind: Option<TransactionKind>,
     /// The transition that a call names, or `None` if its data name none.
     pub tag: Option<String>,

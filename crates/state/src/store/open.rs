@@ -74,9 +74,10 @@ impl Store {
         Self::open_with_progress(dir, options, &mut |_, _| {})
     }
 
-    /// Opens the store like [`Store::open`]. While the function adds blocks to the hash index, it calls `progress` with
-    /// the number of indexed blocks, and the number of all blocks. While it converts a derived database of an earlier
-    /// layout, it calls `progress` with the converted part of the number of blocks, and this number.
+    /// Opens the store like [`Store::open`], and calls `progress` during long work. The second argument is always the
+    /// number of all blocks. While the function adds blocks to the hash index, the first argument is the number of
+    /// indexed blocks. While it converts a derived database of an earlier layout, the first argument is the number of
+    /// all blocks times the converted fraction of the database.
     ///
     /// # Errors
     ///

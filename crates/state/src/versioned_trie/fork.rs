@@ -65,7 +65,8 @@ pub(crate) struct Fork {
     pub lead: Box<[u8]>,
 }
 
-/// A placeholder for a reference that is never used.
+/// The value for a digit or class without a reference. No node contains it, because nodes have only the digits of the
+/// mask.
 const NO_NODE: NodeRef = NodeRef::Hash([0; 32]);
 
 impl Fork {

@@ -68,7 +68,7 @@ struct Packed {
     references: Box<[NodeRef]>,
 }
 
-/// A placeholder for a reference that is never used.
+/// The default for a digit without a reference. No caller reads it, because callers pass only digits with a reference.
 const NO_NODE: &NodeRef = &NodeRef::Hash([0; 32]);
 
 impl LeafPage {

@@ -387,7 +387,8 @@ impl Index {
 /// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// Maximum number of positions. The search reads at least this number of entries of each set, if the set has them.
+    /// Maximum number of positions that the search returns. It reads at least this number of entries of each set, if
+    /// the set has them.
     most: usize,
     /// Number of entries after which the search reads no further segment.
     enough: usize,
