@@ -58,7 +58,7 @@
 //! ```
 //!
 //! Each type has one module that creates its values, after the check or the action that the type guarantees. The
-//! `verifier` checks a block of another node: it executes the `Proposal`, compares each member of the headers with the
+//! `verifier` checks a block of another node. It executes the `Proposal`, compares each member of the headers with the
 //! result, and returns an `ExecutedBlock`.
 //!
 //! # Modules

@@ -1,4 +1,4 @@
-//! The only writer of a chain: it proposes, verifies and commits blocks.
+//! The only writer of a chain, which proposes, verifies and commits blocks.
 
 use std::{collections::BTreeSet, num::NonZeroUsize, ops::RangeInclusive, sync::Arc};
 

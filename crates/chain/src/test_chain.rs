@@ -521,7 +521,7 @@ impl TestChainBuilder {
     }
 }
 
-/// A second node of a [`TestChain`]: it executes the blocks of the chain again, and compares each member of their
+/// A second node of a [`TestChain`]. It executes the blocks of the chain again, and compares each member of their
 /// headers.
 #[derive(Debug)]
 pub struct Replica<'a> {

@@ -1,8 +1,8 @@
 //! The tokens of a holder: pages of the contracts in which an address has a balance.
 //!
 //! The node has no index of holders. A page reads the entry of the holder in each contract, in the order of addresses.
-//! So the list is exact: it has the tokens that the holder got without any message or event. The cost of all pages is
-//! proportional to the number of contracts, not of tokens.
+//! So the list is exact. It also has the tokens that the holder got without any message or event. The cost of all pages
+//! is proportional to the number of contracts, not of tokens.
 
 use serde_json::Value as Json;
 use silica_protocol::{Address, BlockNumber, StorageKey, stored_value};

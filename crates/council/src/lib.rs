@@ -12,8 +12,8 @@
 //!         propose  judge       decide          messages   judge   decide
 //! ```
 //!
-//! A [`Council`] is one member. Its caller runs the agreement on ids: it broadcasts entries, votes, keeps a journal,
-//! and calls the council on the thread that owns the chain.
+//! A [`Council`] is one member. Its caller runs the agreement on ids. The caller broadcasts entries, votes, keeps a
+//! journal, and calls the council on the thread that owns the chain.
 //!
 //! # Modules
 //!

@@ -1,4 +1,4 @@
-//! The host actor: it takes the requests of the engine, and does not wait for a reply.
+//! The host actor, which takes the requests of the engine, and does not wait for a reply.
 
 use std::sync::Arc;
 

@@ -407,7 +407,7 @@ mod tests {
         }
     }
 
-    /// Each changed bit is found: it is an error that names the record.
+    /// Each changed bit gives an error that names the record.
     #[test]
     fn every_changed_bit_is_an_error() {
         let (directory, path) = filled();

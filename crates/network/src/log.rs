@@ -385,7 +385,7 @@ mod tests {
             for (from, grown) in first_zeros.flat_map(|from| [(from, 0), (from, 500)]) {
                 let mut changed = bytes.clone();
                 changed[from..].fill(0);
-                // The zeros are those of the entry: it is whole.
+                // The zeros belong to the entry, which is undamaged.
                 let end = if changed == bytes { ends[3] } else { ends[2] };
                 changed.resize(bytes.len() + grown, 0);
                 assert_eq!(check(&changed, false).unwrap(), bytes[..end], "{from}");

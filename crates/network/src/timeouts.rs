@@ -36,7 +36,7 @@ pub(crate) fn is_behind(tip: u64, height: Height) -> bool {
     tip.saturating_add(LATE) < height.get()
 }
 
-/// The timeouts of a height. Each member chooses its own: they have no effect on the validity of an entry.
+/// The timeouts of a height. Each member determines its own. The timeouts have no effect on the validity of an entry.
 ///
 /// A proposal has the time of [`propose_timeout_of`]. Late prevotes and precommits have a quarter of it. A proposer is
 /// absent if it has no connection to this member, or is behind. In its rounds, each step takes [`ABSENT`], so a dead

@@ -91,7 +91,7 @@ struct Own {
 /// The transactions between this member and the others.
 pub(crate) struct Relay {
     chain: Chain,
-    /// Weak, because the agreement has the relay: it passes the batches of other members.
+    /// Weak, because the agreement owns the relay, and passes the batches of other members to it.
     agreement: OnceLock<Weak<Agreement>>,
     batch: Mutex<(TransactionBatch, Arc<Confirmations>)>,
     sent: Mutex<VecDeque<Sent>>,

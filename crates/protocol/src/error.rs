@@ -50,7 +50,7 @@ pub enum DecodeError {
         /// The given value.
         got: String,
     },
-    /// The message is readable, but not in canonical form: it has unknown or repeated fields, another order of fields,
+    /// The message is readable, but not in canonical form. It has unknown or repeated fields, another order of fields,
     /// or longer forms of numbers. Its hash would differ from the hash of the canonical form.
     #[error("{message}: expected the canonical form, got a difference at byte {position}")]
     NotCanonical {

@@ -25,7 +25,7 @@ use crate::{
 
 /// A transaction that passed all checks of admission, with the results of the checks.
 ///
-/// A clone is cheap: it shares the transaction.
+/// A clone is cheap, because it shares the transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedTransaction {
     transaction: Arc<Transaction>,

@@ -14,7 +14,7 @@
 //! that sender (Reference: execution#order-in-a-block). The reference takes transactions in order of price. It skips a
 //! transaction with a nonce gap, and takes this transaction before all others as soon as the gap is closed. All
 //! remaining transactions have a worse rank at that time. So the reference and this pool select the same transactions,
-//! and the line needs only the first transaction of each lane. A lane that begins with a gap is *parked*: it is not in
+//! and the line needs only the first transaction of each lane. A lane that begins with a gap is *parked*. It is not in
 //! the line until its transactions or the nonce of its sender change.
 //!
 //! A transaction is executable under two conditions. The pool has all transactions of the sender from the next nonce of

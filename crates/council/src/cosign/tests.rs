@@ -291,8 +291,8 @@ fn a_session_fails_after_all_attempts() {
     assert_eq!(table.results, [Effect::Failed(SessionFailure::Attempts { most: MAX_ATTEMPTS })]);
 }
 
-/// Lets one faulty signer spoil each attempt: it shows a false point, or none. A round has time for `attempts` steps in
-/// which a signer is silent. Returns the round of leader 0 that ends with a seal.
+/// Lets one faulty signer make each attempt fail. The signer sends a false point, or none. A round has time for
+/// `attempts` steps in which a signer is silent. Returns the round of leader 0 that ends with a seal.
 fn round_of_seal(members: usize, faulty: usize, is_silent: bool, attempts: usize) -> u32 {
     let mut table = Table::new(members, 1);
     let keys = testing::keys(members);

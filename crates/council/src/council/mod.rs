@@ -44,7 +44,7 @@ use crate::{
     wire::value,
 };
 
-/// A member of a network: it proposes, judges and commits entries, and co-signs bodies.
+/// A member of a network, which proposes, judges and commits entries, and co-signs bodies.
 ///
 /// The caller runs the agreement, and keeps what has to survive a crash: the bytes of an entry before this member votes
 /// for the entry, and the decision of a body before the next height. Seals are no exception: if a quorum votes for a

@@ -537,7 +537,7 @@ fn an_early_ready_waits_for_the_decision() {
         assert_eq!(*to, leader);
         readys.push(ready.clone());
     }
-    // The leader has not decided the body: it opens no session, and keeps the messages.
+    // The leader has not decided the body. So it opens no session, and keeps the messages.
     let mut none = ChaCha8Rng::seed_from_u64(1 << 40);
     assert_eq!(members[leader].council.start_round(seal_height, 0, &mut none), []);
     for ready in &readys {

@@ -1,4 +1,4 @@
-//! What the host of an engine does: it proposes, judges, publishes, and processes decisions.
+//! The work of the host of an engine. The host proposes, judges, publishes, and processes decisions.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -246,7 +246,7 @@ impl World {
     }
 
     /// Judges the entry of another member, and writes a valid entry to the journal. A member judges an entry from
-    /// itself as decided: it has the entry from value sync.
+    /// itself as decided, because it has the entry from value sync.
     #[expect(clippy::too_many_arguments, reason = "these are the fields of the message")]
     pub(super) fn judge(
         &mut self,

@@ -214,7 +214,7 @@ impl Check<'_> {
     }
 }
 
-/// Writes the progress of an unfinished check. After an error, the check continues: it can be complete without this file.
+/// Writes the progress of an unfinished check. After an error, the check continues, because it does not need this file.
 fn save(progress: &CheckProgress, chain: &ChainFiles, store: &Store) {
     if let Err(error) = progress.write(&chain.data_dir, store) {
         let error = &error as &dyn std::error::Error;

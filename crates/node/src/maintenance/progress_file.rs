@@ -2,8 +2,8 @@
 //! it.
 //!
 //! The file has two lines: a JSON object, and the SHA-256 of the first line in hexadecimal. The hash of the newest
-//! verified block binds the file to the chain. The progress of the execution is not in the file: it is the newest block of
-//! the store in `check/store`.
+//! verified block binds the file to the chain. The progress of the execution is not in the file, but is the newest
+//! block of the store in `check/store`.
 
 use serde::{Deserialize, Serialize};
 use silica_protocol::{BlockHash, BlockNumber, hex, sha256};

@@ -67,7 +67,7 @@ impl Method for GetBlockchainInfo {
 
 /// Role of this node in the network.
 ///
-/// A node with this interface is a seed node: it follows the chain and processes queries.
+/// A node with this interface is a seed node. It follows the chain and processes queries.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNodeType {}
 

@@ -25,8 +25,8 @@ pub(crate) struct Entry {
     pub(crate) action: Action,
     /// Types of the parameters and of the result, for the OpenRPC document.
     pub(crate) shape: Shape,
-    /// Whether the method is for developers: it has effects that no client of a real network can cause. An operator can
-    /// switch such methods off.
+    /// Whether the method is for developers. Its effects are not possible for clients of a real network. An operator
+    /// can switch such methods off.
     pub(crate) for_developers: bool,
     /// Units of the rate limit that one call takes. A short response from memory takes 1.
     pub(crate) weight: NonZeroU32,

@@ -159,7 +159,7 @@ pub struct NodeSettingsJson {
     pub limits: NodeLimitsJson,
     /// Number of the oldest Tx block whose state the node has, for proofs, traces and pages of state.
     pub oldest_state: Dec<BlockNumber>,
-    /// Whether the node is paused: it makes no blocks and accepts no transactions.
+    /// Whether the node is paused. A paused node makes no blocks and accepts no transactions.
     pub paused: bool,
     /// The profile that the node was started with: `isolated`, `testnet`, `mainnet` or `zq2`.
     pub profile: String,

@@ -175,7 +175,7 @@ fn documented_answers_are_reproduced() {
     check_all::<TransactionJson>(&transactions[..5]);
     check_documented::<ReceiptJson>(&transactions[5]["receipt"]);
 
-    // The second example comes from an isolated server: it has placeholders, and another text.
+    // The second example comes from an isolated server. It has placeholders, and another text.
     let created = documented("CreateTransaction");
     assert_eq!(created.len(), 2);
     check_all::<CreateTransactionResult>(&created[..1]);

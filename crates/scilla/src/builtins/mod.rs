@@ -102,7 +102,7 @@ impl fmt::Display for Refusal {
 impl Builtin {
     /// Returns the function with this name, or `None` if no function has this name.
     ///
-    /// The number in `to_bystr<N>` is parsed as in the reference: it may have underscores, and other bases than 10.
+    /// The number in `to_bystr<N>` is parsed as in the reference. It may have underscores, and other bases than 10.
     pub fn find(name: &str) -> Option<Self> {
         if let Some(row) = TABLE.iter().find(|row| row.name == name) {
             return Some(Self::Row(row));

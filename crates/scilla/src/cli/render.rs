@@ -215,7 +215,7 @@ impl Lines {
         self.text.get(self.lines.get(index)?.clone())
     }
 
-    /// Returns whether two source positions can be drawn together: they are in the same file, at most [`FARTHEST`]
+    /// Returns whether two source positions can be drawn together. Then they are in the same file, at most [`FARTHEST`]
     /// lines apart, and the line of `other` is short.
     fn is_near(&self, place: &Location, other: &Location) -> bool {
         let short = |line: &[u8]| line.len() <= 2 * REACH;

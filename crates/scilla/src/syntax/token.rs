@@ -20,13 +20,13 @@ macro_rules! fixed_tokens {
         /// The kinds of tokens.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum TokenKind {
-            /// A name of a type, constructor, library or namespace: it begins with an upper-case letter.
+            /// A name of a type, constructor, library or namespace. It begins with an upper-case letter.
             Cid,
             /// The end of the text.
             End,
             /// `0x` and an even number of hexadecimal digits.
             Hex,
-            /// A name of a value: it begins with a lower-case letter.
+            /// A name of a value. It begins with a lower-case letter.
             Id,
             /// An integer with an optional minus sign.
             Number,

@@ -19,7 +19,7 @@ use crate::name::Ident;
 /// A type of Scilla.
 ///
 /// The name of an algebraic data type has a source position for error messages of the checker. Equality ignores this
-/// position. Equality is structural: it does not rename bound variables, and does not apply assignability.
+/// position. Equality is structural. It does not rename bound variables, and does not apply assignability.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// A byte string of 20 bytes, with requirements for its account.

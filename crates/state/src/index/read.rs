@@ -27,7 +27,7 @@ pub enum IndexOrder {
     OldestFirst,
 }
 
-/// The index does not have the entries any more: it is damaged, or the chain was reverted. The caller reads the record.
+/// The index no longer has the entries. It is damaged, or the chain was reverted. The caller reads the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the history index is not available")]
 pub struct IndexLost;

@@ -1,6 +1,6 @@
 //! Reserves disk space for the writes of an opening.
 //!
-//! Each engine writes when it opens: it rewrites its page table, and clears the end of its log. On a full disk these
+//! Each engine writes when it opens. It rewrites its page table, and clears the end of its log. On a full disk these
 //! writes fail, so the chain could not even be read. Therefore the store has a *reserve*: a file as large as the writes
 //! of an opening. An opening that finds no space removes the reserve. The store opens without an error if the reserve
 //! is missing or too small.

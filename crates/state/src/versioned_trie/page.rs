@@ -60,7 +60,7 @@ pub(crate) fn write_leaf_page(leaf_page: &LeafPage, owner: &Owner) -> Writer {
 const LEAF: u8 = 2;
 /// Flag of an entry: the reference is an embedded node.
 const INLINE: u8 = 4;
-/// Flag of an entry: it has a lead.
+/// Flag of an entry that has a lead.
 const LEAD: u8 = 8;
 
 /// Returns the bytes of a node page.

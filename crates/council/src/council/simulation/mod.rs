@@ -1,5 +1,5 @@
 //! Seeded simulations of a network: members propose, judge, decide and co-sign, and members crash, send false messages,
-//! and lose messages. A referee stands for the agreement: it counts the votes of each round.
+//! and lose messages. A referee takes the place of the agreement, and counts the votes of each round.
 //!
 //! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs more seeds, and `COUNCIL_SEED=7` one of them.
 

@@ -203,7 +203,7 @@ impl Node {
         known.map(|record| Arc::clone(&record.entry.bytes))
     }
 
-    /// Checks a message that the member sends: it answers only for the decided body, and once with each nonce.
+    /// Checks a message that the member sends. The member answers only for the decided body, and once with each nonce.
     pub(super) fn watch(&mut self, message: &CoSignMessage, decided: &BTreeMap<Height, EntryId>) {
         let (session, index) = (message.session, self.index);
         let body = Height::of_body(session.height.block()).unwrap();

@@ -36,9 +36,9 @@ const PARTS: usize = 64;
 const LAYOUT: u8 = 1;
 /// Layout of a range on a chain with repeats. The number of repeats comes after the three other totals.
 const LAYOUT_WITH_REPEATS: u8 = 2;
-/// Flag of a range part: it begins with a DS block.
+/// Flag of a range part that begins with a DS block.
 const OPENS: u8 = 1;
-/// Flag of a range part: it ends with a vacuous block.
+/// Flag of a range part that ends with a vacuous block.
 const CLOSES: u8 = 2;
 
 /// A signer for the blocks of empty block ranges.
