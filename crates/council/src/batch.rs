@@ -4,10 +4,10 @@ use silica_protocol::{DecodeError, Transaction};
 
 use crate::wire::{Reader, Writer, value};
 
-/// Largest batch, in bytes. A transaction whose encoding exceeds it, less eight bytes, has no batch.
+/// Largest batch, in bytes. A transaction fits if its encoding has at least eight bytes less.
 pub const MAX_BATCH: usize = 128 * 1024;
 
-/// Size from which a member sends a batch at once, in bytes.
+/// Minimum size at which a member sends a batch at once, in bytes.
 const FULL_BATCH: usize = 64 * 1024;
 
 /// Bytes in front of the transactions of a batch, and in front of each transaction: a number.
@@ -39,8 +39,8 @@ pub struct TransactionBatch {
 }
 
 impl TransactionBatch {
-    /// Adds a transaction. Returns `false` if the batch has no room for it. An empty batch has no room for a
-    /// transaction that [has no batch](Self::fits).
+    /// Adds a transaction. Returns `false` if the batch has no room for it. An empty batch has room for each
+    /// transaction that [fits](Self::fits).
     pub fn push(&mut self, transaction: &Transaction) -> bool {
         let encoded = transaction.encode();
         let len = self.transactions.len().saturating_add(encoded.len());

@@ -1,5 +1,5 @@
-//! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file, the
-//! entries that a committee decides, and the state machine of a member.
+//! The agreement of several validators of a Zilliqa network, without connections and files: the network file as text,
+//! the entries that a committee decides, and the state machine of a member.
 //!
 //! The crate is a library. `silica network` makes and checks network files with it, and the crate `silica-network` runs
 //! a network with it.
@@ -42,8 +42,8 @@
 //! - The verdict [`Verdict::Invalid`] is a function of the chain and the bytes. A clock or a failure of this node leads
 //!   to another verdict.
 //! - A member answers no challenge before it has decided the body of the session.
-//! - A block of the chain is the result of two decisions: of its body, and of its seal. No rule of this crate changes a
-//!   byte of them.
+//! - A block of the chain is the result of two decisions: of its body, and of its seal. No rule of this crate
+//!   changes a byte of these two entries.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod batch;

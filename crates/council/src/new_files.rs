@@ -2,8 +2,8 @@
 //!
 //! Such a member can have lost its files, and with them the record of its votes. If it votes again at a height, it can
 //! contradict its earlier vote. So it first follows the chain until a block was built after its first start with the
-//! new files. The member voted at no height after this block: a member votes at a height when it has decided the one
-//! before.
+//! new files. The member has not voted at a height after this block before, because a member votes at a height only
+//! after the decision of the height before.
 //!
 //! The rule compares a timestamp with the clock of the member at its first start. A quorum accepts a timestamp up to
 //! `drift` after its clocks, and a clock differs from the others by up to `drift`.
@@ -33,8 +33,8 @@ pub enum NewFiles {
 }
 
 impl NewFiles {
-    /// Returns what a member does that had its first start with the new files at `since`, after a head with this number
-    /// and timestamp.
+    /// Returns what a member does after a head with this number and timestamp. The member had its first start with the
+    /// new files at `since`.
     pub fn after(number: BlockNumber, timestamp: Timestamp, since: Timestamp, drift: Duration) -> Self {
         let difference = u64::try_from(drift.saturating_mul(2).as_micros()).unwrap_or(u64::MAX);
         let is_later = timestamp.get() > since.get().saturating_add(difference);

@@ -76,7 +76,7 @@ pub enum Rejected {
         /// Number of signers.
         got: usize,
     },
-    /// The set has other hashes of this member than the member sent.
+    /// The hashes of this member in the set are not the hashes that the member sent.
     #[error("hashes of this member: expected the sent hashes, got other hashes")]
     OwnHashes,
     /// A point does not match the hash that its signer sent before, or is not a point of the curve.

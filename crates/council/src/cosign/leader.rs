@@ -185,8 +185,8 @@ impl Leader {
         Ok(if was_enough { Vec::new() } else { vec![Action::Timer(TimerKind::Stragglers)] })
     }
 
-    /// Chooses the signers: the leader, and the first members in an order that moves by one with each Tx block. Thus
-    /// every member signs from time to time.
+    /// Chooses the signers: the leader, and the first members in an order that begins one member later at each Tx
+    /// block. So each member signs some of the blocks.
     fn choose(&mut self) -> Vec<Action> {
         let Phase::Collecting { mut readys, .. } = mem::replace(&mut self.phase, Phase::Ended) else {
             return Vec::new();

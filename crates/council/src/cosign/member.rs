@@ -104,7 +104,7 @@ impl Signer {
         let answer = match (step, &message.content) {
             (Step::Set, Content::Set { signers, readys }) => self.commit(&mut open, signers, readys),
             (Step::Challenge(set, round, first), Content::Challenge(of, points)) if round == *of => {
-                // The nonces of this round are gone now, whether or not the challenge is true.
+                // The challenge has consumed the nonces of this round, even if it is false.
                 let responses = respond(&self.task, &self.key, &mut open, &set, (round, &first), points)?;
                 open.step = match round {
                     CoSignRound::First => Step::First(set),
@@ -122,8 +122,8 @@ impl Signer {
         Ok(answer?.map(|content| self.message(expected.attempt, content)))
     }
 
-    /// Answers a `Ready` of the leader: opens its attempt, or repeats the `Ready` of the open attempt, which the leader
-    /// can have missed.
+    /// Answers a `Ready` of the leader. Opens its attempt, or repeats the `Ready` of the open attempt, because the
+    /// leader can have missed it.
     fn join(&mut self, attempt: u8, rng: &mut impl CryptoRng) -> Result<Option<CoSignMessage>, Rejected> {
         match &self.open {
             Some(open) if open.ready.session.attempt == attempt => {

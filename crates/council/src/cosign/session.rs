@@ -31,7 +31,8 @@ pub enum TimerKind {
     Step,
 }
 
-/// A timer. A timer of an earlier step, round or height has no effect when it ends, so the caller needs not cancel it.
+/// A timer. A timer of an earlier step, round or height has no effect when it ends, so the caller does not need to
+/// cancel it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
     /// The kind.
@@ -64,7 +65,7 @@ pub enum Effect {
     Send(Recipient, CoSignMessage),
     /// Start a timer, and call [`Session::timer`] when it ends.
     Timer(Timer),
-    /// Propose this seal. It verifies.
+    /// Propose this seal. Its signatures are valid.
     Sealed(Seal),
     /// The leader of this round proposes nothing.
     Failed(SessionFailure),
@@ -93,7 +94,7 @@ pub struct Session {
     signer: Option<Signer>,
     leader: Option<Leader>,
     /// The members that this member excludes as the leader of later rounds. A round has time for a few attempts only, so
-    /// without this set, each of several faulty signers could spoil one attempt of every round.
+    /// without this set, each of several faulty signers could make one attempt of every round fail.
     excluded: BTreeSet<usize>,
     early: EarlyReadys,
     own_ready: Option<CoSignMessage>,

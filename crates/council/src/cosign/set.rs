@@ -113,7 +113,7 @@ impl SignerSet {
                 CoSignRound::First => first,
                 CoSignRound::Second => second,
             };
-            // The member sent the hash first, so at most the points of its attempts are checked.
+            // The check of a point takes long. It is done only for a point whose hash the member has sent before.
             if point.hash() != *hash || point.check().is_err() {
                 return Err(Rejected::Point { member, item });
             }

@@ -24,7 +24,7 @@ pub(super) struct DecidedBody {
     /// The executed block. A failed commit consumes it.
     pub(super) executed: Option<ExecutedBlock>,
     pub(super) session: Session,
-    /// The seal that the session of this member made. A later session replaces no seal.
+    /// The seal that the session of this member made. A later session does not replace it.
     pub(super) own: Option<Entry>,
     /// The latest valid seals.
     seals: Vec<Entry>,

@@ -110,7 +110,7 @@ pub enum DecideError {
         #[source]
         reason: Box<InvalidEntry>,
     },
-    /// The seal was accepted, and the chain rejected it.
+    /// The member has accepted the seal, but the chain rejects it.
     #[error("height {height}: the chain rejects the seal {id}")]
     Seal {
         /// The height.

@@ -46,14 +46,14 @@ use crate::{
 
 /// A member of a network, which proposes, judges and commits entries, and co-signs bodies.
 ///
-/// The caller runs the agreement, and keeps what has to survive a crash: the bytes of an entry before this member votes
-/// for the entry, and the decision of a body before the next height. Seals are no exception: if a quorum votes for a
+/// The caller runs the agreement, and keeps a journal. It flushes the bytes of an entry before this member votes for
+/// the entry, and the decision of a body before the next height. This applies to seals too: if a quorum votes for a
 /// seal whose bytes are lost, no other seal can be decided. After a restart, the caller creates a new council on the
 /// reopened chain. If the journal of the caller has a decided body after the head, the caller passes the bytes of this
 /// body to [`decide`](Self::decide) again. Then the caller passes its own proposals of the next height to
 /// [`restore_own`](Self::restore_own), and other entries to [`judge`](Self::judge).
 ///
-/// The methods ignore an entry of another height than [`next_height`](Self::next_height), and return its number.
+/// For another height than [`next_height`](Self::next_height), the methods have no effect, and return both heights.
 #[derive(Debug)]
 pub struct Council {
     network: NetworkId,
@@ -127,13 +127,13 @@ impl Council {
 
     /// Returns the entry that this member proposes in a round.
     ///
-    /// A body is proposed again with the same bytes: always in the same round, and in a later round while its timestamp
-    /// is near the clock. A seal is the result of the session of this member.
+    /// In the same round, the member always proposes the same body again. In a later round, it proposes the body again
+    /// if the timestamp is still near the clock. A seal is the result of the session of this member.
     ///
     /// # Errors
     ///
-    /// [`ProposalError`]: the height is not due, the chain could not build a block, the body is too large or needlessly
-    /// empty, or there is no seal.
+    /// [`ProposalError`]: the height is not due, the chain could not build a block, the body is too large, a
+    /// body without transactions is not due yet, or there is no seal.
     pub fn propose(
         &mut self,
         application: &mut dyn Application,
@@ -151,7 +151,7 @@ impl Council {
         }
         let rule = TimeRule::of_round(&self.parameters, round);
         if let Some(own) = &mut self.next.own {
-            // If all members repeated old bodies for ever, no body would be near the clocks of the others.
+            // If each member always proposed its old body, no proposal would be near the clocks of the others.
             let is_near = judge_first_proposal(own.timestamp, head.timestamp, now, &rule) == TimeVerdict::Valid;
             if own.round == Some(round) || is_near {
                 own.round = Some(round);
@@ -250,7 +250,8 @@ impl Council {
         }
     }
 
-    /// Judges what a body states about time. Returns `None` if that is valid.
+    /// Judges the timestamp of a body, and whether a body without transactions is due. Returns `None` if both are
+    /// valid.
     fn judge_time(&self, id: EntryId, body: &Body, head: &TxBlock, rule: Rule) -> Option<Verdict> {
         let (got, last) = (body.timestamp, head.timestamp);
         let (verdict, now) = match rule {
@@ -461,7 +462,7 @@ impl Council {
         decided.note(effects)
     }
 
-    /// Drops what belongs to earlier blocks, if the chain has grown. Returns the head.
+    /// Drops the data of earlier blocks if the chain has a new block. Returns the head.
     fn follow(&mut self, application: &dyn Application) -> Arc<TxBlock> {
         let head = application.head();
         let number = head.header.number.next().unwrap_or(BlockNumber::MISSING);

@@ -97,8 +97,8 @@ impl fmt::Display for Height {
 
 /// Digest of an entry, on which the members vote. It covers all bytes of the entry, the height and the network.
 ///
-/// A block hash does not cover timestamps, signatures of transactions and co-signatures. Therefore it cannot stand for
-/// an entry.
+/// A block hash does not cover timestamps, signatures of transactions and co-signatures. Therefore it cannot be the
+/// id of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId([u8; 32]);
 

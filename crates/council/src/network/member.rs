@@ -6,7 +6,7 @@ use silica_protocol::{ChainId, PublicKey, Signature};
 use super::peer::PeerId;
 use crate::wire::Writer;
 
-/// The text in front of a signed proof. The first byte is zero, which begins no message of the protocol.
+/// The text in front of a signed proof. The first byte is zero, and no message of the protocol begins with zero.
 const TAG: &[u8] = b"\0silica member v1";
 
 /// A member of the committee.

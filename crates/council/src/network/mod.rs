@@ -76,7 +76,7 @@ pub struct Parameters {
     pub blocks: BlockTiming,
     /// Maximum difference between the timestamp of a proposal and the clock of a member.
     pub drift: Duration,
-    /// Time for the first proposal of a height.
+    /// Time in which the proposal of round 0 has to arrive.
     pub propose_timeout: Duration,
     /// Maximum length of the canonical form of a body, in bytes.
     pub max_body: u32,
@@ -103,7 +103,7 @@ pub enum BlockTiming {
     Interval(Duration),
     /// A block when there are transactions.
     OnDemand {
-        /// Time after which a block is made without transactions.
+        /// Longest time without a block. After this time, the members make a block without transactions.
         max_idle: Duration,
         /// Shortest time between two blocks.
         min_gap: Duration,

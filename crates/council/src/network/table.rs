@@ -27,7 +27,7 @@ pub(super) struct Table<'t> {
     name: String,
     line: usize,
     fields: BTreeMap<&'t str, Field<'t>>,
-    /// The names that were asked for, for the error of an unknown field.
+    /// The names of the fields that the parser knows. The error for an unknown field lists them.
     known: Vec<&'static str>,
 }
 
