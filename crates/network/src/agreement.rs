@@ -53,7 +53,7 @@ use crate::{
     types::MemberIndex,
 };
 
-/// Largest time for the orderly end of the engine's tasks.
+/// Maximum time for the end of the engine's tasks at a stop.
 const STOP: Duration = Duration::from_secs(5);
 /// Largest number of complete entries from one member that wait for a verdict.
 const ENTRIES: usize = 4;
@@ -62,7 +62,7 @@ const COSIGN: usize = 16;
 /// Name of the engine's log in the directory of the agreement.
 const WAL: &str = "wal";
 
-/// What the agreement of a member needs.
+/// The parameters of [`start`].
 pub struct Settings<D> {
     /// The network file.
     pub network: NetworkFile,
@@ -140,7 +140,8 @@ pub enum StartError {
     /// The log of the engine could not be used.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A file with the votes of this member is missing: the chain has blocks, or the directory has the other file.
+    /// A file with the votes of this member is missing, although the chain has blocks, or the directory has the other
+    /// of the two files.
     #[error(
         "agreement directory {}: expected the file {file} with the votes of this member, got none; {REMEDY}",
         path.display()
@@ -151,7 +152,7 @@ pub enum StartError {
         /// Name of the missing file.
         file: &'static str,
     },
-    /// The journal has a decision that the chain cannot follow.
+    /// The journal has a decision of another block than the next one of the chain.
     #[error("agreement journal: expected a decision of block {expected}, got a decision of block {got}")]
     Ahead {
         /// Number of the block after the head.
@@ -169,8 +170,8 @@ pub enum StartError {
     },
     /// The certificates could not be read.
     #[error(
-        "agreement certificates {}: expected a database that can be read; delete a damaged one, and start the member \
-         again: the votes are in other files",
+        "cannot read the agreement certificates {}; if the database is damaged, delete it, and start the member again; \
+         the votes of the member are in other files",
         path.display()
     )]
     Certificates {
@@ -310,7 +311,8 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         streams: Mutex::new(first_stream()),
         turn: Mutex::default(),
     });
-    // At the first block, a member with new files votes at once. Later it has no vote before `first-start` is removed.
+    // At the first block, a member with new files votes at once. Later it does not vote before the removal of
+    // `first-start`.
     let is_new = (is_first || shared.first_start.lock().is_some()) && records.is_empty();
     if let Some(next) = restore(&shared, records)? {
         log::check(&wal, next, is_new)?;
@@ -334,8 +336,8 @@ struct Files {
     first_start: Option<FirstStart>,
 }
 
-/// Opens the files of a directory, or creates them. `is_first` states that the chain has no block, and `now` is the time
-/// of a first start.
+/// Opens the files of a directory, or creates them. `is_first`: whether the chain has no block. `now`: the time of a
+/// first start.
 fn files(directory: &Path, network: NetworkId, is_first: bool, now: Timestamp) -> Result<Files, StartError> {
     let in_directory = |source| StartError::Directory { path: directory.to_owned(), source };
     let no_votes = |file| StartError::NoVotes { path: directory.to_owned(), file };
@@ -357,7 +359,7 @@ fn files(directory: &Path, network: NetworkId, is_first: bool, now: Timestamp) -
         None => {
             // The member can have voted before the loss of another directory.
             let first_start = begin()?;
-            // The log exists before the journal does, so a journal without a log has lost it.
+            // A first start creates the log before the journal. So a journal without a log means that the log is lost.
             File::options().append(true).create(true).open(&wal).map_err(in_directory)?;
             Ok(Files {
                 journal: Journal::create(directory, network)?,
@@ -481,7 +483,7 @@ fn restore_now(
     Ok(())
 }
 
-/// Restores an entry of the journal: its verdict goes to the engine at the start of its height.
+/// Restores an entry of the journal. The engine gets the verdict at the start of the height.
 fn restore_entry(shared: &Shared, height: Height, bytes: &[u8], verdict: Verdict) {
     use arc_malachitebft_app::{
         consensus::ProposedValue,
@@ -576,7 +578,7 @@ async fn engine(
     for cell in cells {
         cell.link(node.get_cell());
     }
-    // The engine begins when the host answers, and the host waits for the links.
+    // The engine begins after the reply of the host, and the host replies after this line.
     drop(shared.links.set(Links { network, consensus: engine }));
     shared.connected.notify_waiters();
     Ok(())

@@ -1,8 +1,8 @@
-//! The votes that this member does not send: those after a failure, and those at heights at which it can have voted
+//! The votes that this member must not send: votes after a failure, and votes at heights at which it can have voted
 //! before the loss of its files.
 //!
-//! The engine counts its own vote before it sends it, and stops if it gets no signature. So a vote that must not exist
-//! gets a signature that is not valid. The engine neither counts nor logs such a vote, and the gate drops it.
+//! The engine counts its own vote before it sends it, and stops if it gets no signature. So such a vote gets
+//! an invalid signature. The engine neither counts nor logs the vote, and [`Gate`] drops it.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     types::{EngineProposal, EngineSignature, EngineVote},
 };
 
-/// The signature of a vote or proposal that must not exist. No key has made it.
+/// The signature of a vote or proposal that this member must not send. It is valid for no key.
 const NONE: EngineSignature = EngineSignature([0; 64]);
 
 /// The signer of the engine.

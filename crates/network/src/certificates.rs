@@ -1,4 +1,4 @@
-//! The certificates of decided entries: who decided an entry, for members that lack it.
+//! The certificates of decided entries, which prove a decision to members that lack the entry.
 
 use std::{
     collections::BTreeMap,
@@ -19,8 +19,8 @@ const FIRST: &[u8] = b"first";
 /// Memory for cached pages, in bytes.
 const CACHE: u64 = 4 * 1024 * 1024;
 
-/// The certificates by height, for ever: a member with a new directory needs those of all blocks. A crash can lose the
-/// newest certificates of bodies, which the journal has.
+/// The certificates of all heights. The member removes none of them, because a member with a new directory needs those
+/// of all blocks. A crash can lose the newest certificates of bodies, which are also in the journal.
 #[derive(Debug)]
 pub(crate) struct Certificates {
     path: PathBuf,
@@ -59,8 +59,8 @@ impl Certificates {
 
     /// Makes all certificates durable. After a failure, the next call tries again.
     ///
-    /// A member that has committed a block votes for its seal no more. If too few members have committed it, the others
-    /// need its certificate to follow. So no member commits a block before it has the certificate on disk.
+    /// A member that has committed a block no longer votes for its seal. If too few members have committed the block,
+    /// the others need its certificate. So a member commits a block only after the certificate is on disk.
     pub(crate) fn flush(&self) -> sled::Result<()> {
         // Other threads read during the flush.
         let (db, unflushed, newest) = {
@@ -90,7 +90,8 @@ impl Certificates {
             Err(error) => {
                 let failed = stored.db.take();
                 drop(stored);
-                // Closing writes too. The certificates since the last flush are in memory.
+                // The close writes too, and can fail. Its error does not matter, because memory has the unflushed
+                // certificates.
                 let _: sled::Result<()> = guarded(|| {
                     drop(failed);
                     Ok(())

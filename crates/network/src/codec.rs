@@ -118,7 +118,7 @@ impl HasEncodedLen<Response<Ctx>> for EngineCodec {
     }
 }
 
-/// Returns a certificate in the form with extensions, of which it has none.
+/// Returns a certificate in the form with vote extensions. Its list of extensions is empty.
 pub(crate) fn extended(certificate: CommitCertificate<Ctx>) -> ExtendedCommitCertificate<Ctx> {
     ExtendedCommitCertificate::from_commit_certificate_and_extensions(certificate, VoteExtensions::default())
 }

@@ -54,7 +54,7 @@ pub(crate) fn consensus(network: &NetworkFile, index: usize, listen: &str) -> Re
             proposal_parts: Some("160 KiB".parse().unwrap_or_default()),
             liveness: Some("64 KiB".parse().unwrap_or_default()),
         },
-        // Members of other networks do not even negotiate.
+        // The names have the network id, so nodes of two networks have no protocol in common.
         protocol_names: ProtocolNames {
             consensus: format!("/silica/{id}/consensus/v1"),
             discovery_kad: format!("/silica/{id}/discovery/kad/v1"),

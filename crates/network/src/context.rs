@@ -1,4 +1,4 @@
-//! The types of the engine, as it needs them.
+//! The types of this network in the form that the engine requires.
 
 use arc_malachitebft_app::types::core::{
     self as engine, Context, NilOrVal, Round, SignedExtension, VoteType, VotingPower,

@@ -1,8 +1,8 @@
 //! The time of the first start with new files, in a file of the directory.
 //!
-//! A member with new files can have lost earlier ones, and with them the votes that it has sent. So can a member for
-//! which another process has voted. The file exists until the member can vote again. It has the time in microseconds
-//! since 1970, in decimal digits, and a line feed.
+//! A member with new files can have lost earlier files, and with them the record of its votes. If another process has
+//! voted with the key of a member, this member has no record of these votes. The file exists until the member can vote
+//! again. It has the time in microseconds since 1970, in decimal digits, and a line feed.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use silica_protocol::Timestamp;
 
 const NAME: &str = "first-start";
 
-/// What the operator does if a file with votes is lost or damaged. Part of the errors that name the file.
+/// The remedy for an operator if a file with votes is lost or damaged, as a part of error texts.
 pub(crate) const REMEDY: &str = "the member has no record of its votes; once the first block is older than twice the \
                                  drift, start the member with its keys in a new data directory";
 
@@ -52,8 +52,8 @@ impl FirstStart {
         Ok(Self { at })
     }
 
-    /// Removes the file durably. If a crash undid this, the member could wait again: after the second block, the rule
-    /// requires a newer block than after the first.
+    /// Removes the file, and flushes the removal. Otherwise, a crash could restore the file, and the member could wait
+    /// again: the first block can be older than the first start, and later blocks must be newer.
     pub(crate) fn remove(directory: &Path) -> io::Result<()> {
         match fs::remove_file(directory.join(NAME)) {
             // An earlier call can have removed the file without a flush.

@@ -78,7 +78,7 @@ impl Actor for Host {
             HostMsg::ProcessSyncedValue { height, round, proposer, value_bytes, reply_to } => {
                 shared.judge_synced((height, round, proposer), &value_bytes, reply_to);
             }
-            // The parameters of each height disable extensions, so the engine does not ask.
+            // The parameters of each height disable extensions, so the engine does not request them.
             HostMsg::ExtendVote { reply_to, .. } => drop(reply_to.send(None)),
             HostMsg::VerifyVoteExtensions { reply_to, .. } => drop(reply_to.send(Vec::new())),
         }
@@ -87,7 +87,7 @@ impl Actor for Host {
 }
 
 impl Host {
-    /// Begins a round. The engine waits for the answer, so it comes from the table.
+    /// Begins a round. The engine waits for the reply, so the reply has only the verdicts in the table.
     fn start_round(
         &self,
         height: EngineHeight,
@@ -101,7 +101,7 @@ impl Host {
             let mut status = shared.status.lock();
             (status.height, status.round) = (height.0, round);
         }
-        // A round that is over proposes nothing.
+        // This member makes no proposal for an earlier round.
         drop(shared.turn.lock().take());
         drop(reply.send(values));
         for complete in due {
@@ -146,7 +146,7 @@ impl Host {
         let next = shared.table.lock().at.0.0.max(1);
         let height = part.header.height;
         if height < next {
-            // A part that comes late is no fault.
+            // A late part is not a fault.
             return;
         }
         let added = shared.assembler.lock().add(part, publisher, next);

@@ -1,8 +1,8 @@
 //! The agreement of the validators of a Zilliqa network: the consensus engine Malachite on the state machine of
 //! [`silica_council`].
 //!
-//! This is the only crate that names the engine and its network library. It decides nothing about validity: the council
-//! does. It has a runtime of its own, so that requests of clients never delay votes.
+//! Only this crate depends on the engine and its network library. [`silica_council::Council`] decides whether an
+//! entry is valid. The agreement has a runtime of its own, so that requests of clients never delay votes.
 //!
 //! ```text
 //!  other members ◀──▶ engine ──requests───▶ host ──work──▶ thread of the chain: Council, Application
@@ -15,8 +15,8 @@
 //!
 //! # Durability
 //!
-//! An entry is in the journal before the engine votes for it, and a decision is in the journal before the engine goes
-//! on. The seal of a block is durable with the block. Then the journal is empty again. See `journal`.
+//! An entry is in the journal before the engine votes for it, and a decision is in the journal before the engine
+//! continues. The seal of a block is durable with the block. Then the journal is empty again. See `journal`.
 //!
 //! # Modules
 //!
@@ -25,25 +25,25 @@
 //! - `first_start`: the time of the first start with new files.
 //! - `journal`, `places`, `timeouts`, `types`:
 //!   - `journal` has the entries for which this member can have voted.
-//!   - `places` bounds the messages of each member that wait for the thread of the chain.
+//!   - `places` limits the messages of each member that wait for the thread of the chain.
 //!   - `timeouts` has the timeouts of a height.
 //!   - `types` has the votes, proposals and members as the engine has them.
 //! - `part`, `scheme`:
 //!   - `part` has the messages of this crate, and collects the parts of entries.
 //!   - `scheme` has the signature scheme.
-//! - `context`: the types together, as the engine needs them.
+//! - `context`: the types of this network in the form that the engine requires.
 //! - `codec`, `signer`:
 //!   - `codec` has the encodings of messages and of the engine's log.
 //!   - `signer` signs and verifies votes.
 //! - `certificates`, `log`, `own`:
-//!   - `certificates` has who decided each entry.
+//!   - `certificates` has the proofs of all decisions.
 //!   - `log` checks the engine's log.
 //!   - `own` finds votes that another process has sent with the key of this member.
 //! - `table`: the entries of the current heights.
 //! - `shared`: the state that the parts of the agreement share.
 //! - `answer`: the replies to the requests of the engine.
 //! - `ballot`, `host`, `peers`:
-//!   - `ballot` holds back votes that this member must not send.
+//!   - `ballot` drops votes that this member must not send.
 //!   - `host` takes the requests of the engine.
 //!   - `peers` notes which members are connected, and which certificates they have.
 //! - `config`: the configuration of the engine.

@@ -1,9 +1,9 @@
 //! The check of the engine's log before the engine reads it.
 //!
 //! The log has the votes of the member at the current height, and the messages that led to them. The engine flushes it
-//! before it sends a vote. At a damaged entry, the engine cuts off the rest of the log. At a damaged length, it takes
-//! the rest for a cut entry. In both cases, the member would vote a second time in rounds in which it has voted. So
-//! this check comes first, and damage is an error.
+//! before it sends a vote. At a damaged entry, the engine cuts off the rest of the log. At a damaged length, it treats
+//! the rest as an incomplete entry. In both cases, the member would vote a second time in rounds in which it has voted.
+//! So this check is before the start of the engine, and damage is an error.
 //!
 //! ```text
 //! version (4)  sequence: a height (8)
@@ -22,15 +22,16 @@
 //! - Entries of the height before: the engine writes the sequence of the next height, and then removes the entries.
 //!
 //! Any other complete entry with a false checksum is damage, also at the end of the log. After a loss of power, some file
-//! systems can leave such an entry without a flush. The log has no sign of the flush, and a false guess means two
-//! different votes.
+//! systems can leave such an entry without a flush. The log does not show whether the entry was flushed. A
+//! wrong guess could lead to two different votes.
 //!
 //! Damage in the log of a decided height is not an error, because the member needs no votes of that height. An
 //! undamaged entry before the damage must prove that the header has the true height.
 //!
-//! While a member with new files waits, its process adds no vote to the log. Another member can send it a vote from
-//! before the loss of its files, and the engine logs this vote too. The engine would derive another vote from the other
-//! messages in the log, and stop. So the start of a member that waits removes all entries.
+//! While a member with new files waits, its process adds no vote to the log. Another member can send it one of its own
+//! votes from before the loss of its files, and the engine logs this vote too. At a later start, the engine would
+//! derive another vote from the other messages in the log, and stop. So the start of a member that waits removes all
+//! entries.
 
 use std::{
     fs::{self, OpenOptions},
@@ -108,7 +109,7 @@ pub(crate) fn has_header(path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path)?.len() >= u64::try_from(HEAD).unwrap_or(u64::MAX))
 }
 
-/// Checks the log of a member whose next height is `next`, and cuts off what a crash has left. `is_new` states that no
+/// Checks the log of a member whose next height is `next`, and cuts off what a crash has left. `is_new`: whether no
 /// vote can be in the log.
 ///
 /// # Errors

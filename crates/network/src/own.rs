@@ -1,9 +1,9 @@
-//! The precommits of this process, and the search for others of this member.
+//! The precommits of this process, and the search for precommits of other processes with the key of this member.
 //!
-//! A member votes at a height when it has decided the one before. So no earlier process of the member has voted after
-//! the first height at which this process votes. The exception is a member whose first start with new files is near the
-//! first block: the rule for new files does not protect it. A certificate that has another precommit of this member from
-//! there on proves one of three causes:
+//! A member votes at a height only after the decision of the height before. So no earlier process of the member has
+//! voted after the first height at which this process votes. The exception is a member whose first start with new files
+//! is near the first block: the rule for new files does not protect it. If the certificate of a later height has
+//! another precommit of this member, there are three possible causes:
 //!
 //! - A second process votes with the key of the member.
 //! - The data directory is an old copy.
@@ -39,7 +39,7 @@ impl OwnVotes {
         }
     }
 
-    /// Returns whether a certificate has a precommit of `member` that another process has sent. Forgets the precommits
+    /// Returns whether a certificate has a precommit of `member` that another process has sent. Removes the precommits
     /// at lower heights.
     pub(crate) fn has_other_vote(&mut self, certificate: &CommitCertificate<Ctx>, member: MemberIndex) -> bool {
         let &CommitCertificate { height, round, value_id, .. } = certificate;

@@ -1,4 +1,4 @@
-//! The messages of this crate, which the engine passes to the other members without reading them.
+//! The messages of this crate. The engine passes them to the other members, and does not read their content.
 
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
@@ -43,7 +43,7 @@ pub(crate) struct EntryPart {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What a proposer states about an entry.
+/// The data about an entry that its proposer signs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub(crate) struct EntryHeader {
     pub(crate) height: u64,
@@ -146,8 +146,8 @@ impl Assembler {
 
     /// Adds a part that the member `publisher` sent. Returns the entry if this part completes it. `next` is the next
     /// height of this member: parts of heights below it and of more than one block after it are dropped. The signature of
-    /// a header does not cover the bytes, so a member could spoil the entry of another. Thus only the parts of the
-    /// proposer are accepted.
+    /// a header does not cover the bytes. So another member could send a valid header with false bytes. Therefore the
+    /// function accepts parts only from the proposer.
     pub(crate) fn add(&mut self, part: EntryPart, publisher: usize, next: u64) -> Result<Option<Complete>, PartError> {
         let EntryPart { header, signature, position, bytes } = part;
         let proposer = self.check(&header, next)?;

@@ -35,11 +35,12 @@ impl From<NetworkEvent<Ctx>> for PeerEvent {
 
 /// The members that are connected, but do not receive the votes of this member.
 ///
-/// The connection of a machine that loses its power, or its link, can end on one side only. The other side keeps it
-/// until the system notices the end, which can take minutes. There, the next connection of the two members is only a
-/// further one, and `libp2p-gossipsub` announces the subscriptions of a member only on the first one. The member with
-/// the new connection then sends no votes to the other, also after the end of the old connection. The other is not in
-/// its mesh. So this member closes the connections to such a member, and connects again.
+/// If the machine of a member loses its power or its link, the other members can keep the old connection for minutes,
+/// until their system notices its end. The member then connects again, and the others have two connections.
+/// `libp2p-gossipsub` announces the subscriptions of a member only on the first of several connections. So the member
+/// with one connection gets no announcement, and does not add the other to its mesh. It sends no votes to the other,
+/// also after the end of the old connection. Therefore this member closes all connections to such a member, and
+/// connects again.
 #[derive(Debug, Default)]
 struct Unsubscribed(BTreeMap<PeerId, bool>);
 
@@ -80,7 +81,7 @@ struct Histories {
 
 impl Histories {
     /// Returns the lowest first height of the connected members, if all of them lack the certificate of the next height
-    /// of this member. Returns the same height once.
+    /// of this member. Returns each result only once.
     fn lack(&mut self, next: u64, connected: impl Iterator<Item = usize>) -> Option<u64> {
         // A member that has announced nothing can have all certificates.
         let first = connected.map(|member| self.first.get(&member).copied()).min().flatten()?;

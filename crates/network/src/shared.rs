@@ -241,7 +241,7 @@ impl Shared {
         HeightParams::new(Members::new(&self.committee), timeouts, None)
     }
 
-    /// Returns whether all members that a session can have besides a quorum are disconnected.
+    /// Returns whether the connected members, with this one, are at most a quorum.
     pub(crate) fn is_quorum_only(&self) -> bool {
         self.peers.lock().len().saturating_add(1) <= self.quorum
     }
@@ -251,7 +251,7 @@ impl Shared {
         self.status.lock().votes()
     }
 
-    /// Decides whether this member votes from a height on, which is the first one after a head, if its files are new.
+    /// Determines whether this member votes at `next`, the first height after `head`, if its files are new.
     pub(crate) fn judge_new_files(&self, head: &TxBlock, next: Height) {
         // The file `first-start` that a failure has written is for the next process.
         if self.status.lock().failed.is_some() {
@@ -347,7 +347,7 @@ impl Shared {
         self.flush(|journal| journal.append(record))
     }
 
-    /// Removes all records of the journal. The chain has the block, so a journal that keeps old records does no harm.
+    /// Removes all records of the journal. The chain has the block, so old records in the journal have no effect.
     pub(crate) fn clear_journal(&self) {
         self.flush(Journal::clear);
     }
@@ -394,7 +394,8 @@ impl Shared {
         status.dropped = status.dropped.saturating_add(1);
     }
 
-    /// Returns whether a member that sends no false messages has announced the decision of a height.
+    /// Returns whether more members than can be faulty have announced the decision of a height. So at least one correct
+    /// member has decided it.
     pub(crate) fn is_decided_by_others(&self, height: u64) -> bool {
         let ahead = self.tips.lock().values().filter(|tip| **tip >= height).count();
         ahead > self.committee.len().saturating_sub(self.quorum)
@@ -406,8 +407,8 @@ impl Shared {
     }
 }
 
-/// Returns the time of a first start after a head. A slow clock would otherwise let the member vote after a block that
-/// was there before.
+/// Returns the time of a first start after a head. With a slow clock and without this minimum, the member could vote on
+/// top of a block that existed before its first start.
 pub(crate) fn time_of_start(head: &TxBlock, now: Timestamp) -> Timestamp {
     now.max(head.timestamp)
 }

@@ -88,7 +88,8 @@ impl Table {
         (!validity.is_valid() || self.judged.contains(header)).then_some(validity)
     }
 
-    /// Adds an entry. If the height has too many, an invalid one or the one of the lowest round makes room.
+    /// Adds an entry. If the height has too many entries, removes an invalid entry, or else the entry of the lowest
+    /// round.
     pub(crate) fn add(&mut self, known: Known) {
         let key = (known.value.height, known.value.value);
         let same: Vec<_> = self.known.iter().filter(|((height, _), _)| *height == key.0).collect();
@@ -102,7 +103,7 @@ impl Table {
         self.known.insert(key, known);
     }
 
-    /// Keeps an early entry. If its proposer has too many of them, the first one makes room.
+    /// Adds an early entry. If its proposer has too many of them, removes the oldest of them.
     pub(crate) fn add_early(&mut self, complete: Complete) {
         let is_same = |(at, it): (usize, &Complete)| (it.proposer == complete.proposer).then_some(at);
         let mut same = self.early.iter().enumerate().filter_map(is_same);

@@ -44,9 +44,9 @@ const CHECK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) complete: Complete,
-    /// The place of the proposer; `None` for an entry that was early, whose number has a bound of its own.
+    /// The place of the proposer; `None` for an entry that was early, because the table limits these entries.
     pub(crate) place: Option<Place>,
-    /// `None` if the engine gets the verdict as a message of its own.
+    /// `None` if the engine gets the verdict in a separate message.
     pub(crate) reply: Option<RpcReplyPort<ProposedValue<Ctx>>>,
 }
 
@@ -108,7 +108,7 @@ impl Shared {
                     () = sleep(until(due, shared.driver.now())) => true,
                 };
             }
-            // The begin of another round takes the turn.
+            // The start of another round removes the turn.
             let turn = shared.turn.lock().take();
             if let Some(turn) = turn {
                 shared.propose(turn);
@@ -223,7 +223,7 @@ impl Shared {
                     tracing::info!(%height, round, ?wait, ?longest, "dropped a proposal: its time is after the end of its round");
                     return self.count_dropped();
                 }
-                // The table bounds the entries that wait, and drops those of lower heights.
+                // The table limits the entries that wait, and drops those of lower heights.
                 let header = header.clone();
                 self.table.lock().add_early(open.complete);
                 return self.run_later(wait, move |shared, council, application| {
@@ -257,7 +257,7 @@ impl Shared {
         }
     }
 
-    /// Judges an entry that a member that is ahead has sent as decided.
+    /// Judges a decided entry from a member that is ahead.
     pub(crate) fn judge_synced(
         self: &Arc<Self>,
         (height, round, proposer): (EngineHeight, Round, MemberIndex),
@@ -357,8 +357,9 @@ impl Shared {
         }
     }
 
-    /// Returns the bytes of an entry that was valid. The engine decides no other entry. The table drops entries, and
-    /// lacks those that could not be executed at the start, for example on a failed disk. The journal has them.
+    /// Returns the bytes of a valid entry, because the engine decides only valid entries. The table can have dropped
+    /// the entry, or lack it because this member could not execute it at its start, for example after a failure of the
+    /// disk. The bytes then come from the journal.
     fn bytes_of(&self, height: Height, id: ValueId) -> Option<Arc<[u8]>> {
         let known = self.table.lock().get(height.into(), id).map(|known| Arc::clone(&known.bytes));
         known.or_else(|| match self.journal.lock().entry(height, id.into()) {
@@ -382,8 +383,8 @@ impl Shared {
             let Some(next) = council_height(height).and_then(Height::next) else { return };
             let is_durable = !is_body(height) || shared.table.lock().has_decided(height);
             if !is_durable || council.next_height(application.head().header.number) != Some(next) {
-                // The decision is not processed yet, for example on a full disk. The next height erases the votes of
-                // this one from the engine's log, so the journal must have the decided body first.
+                // The member has not processed the decision yet, for example on a full disk. The next height erases the
+                // votes of this one from the engine's log, so the journal must have the decided body first.
                 return shared.run_later(CHECK, move |shared, _, _| shared.go_on(height, reply));
             }
             shared.judge_new_files(&application.head(), next);
@@ -393,7 +394,7 @@ impl Shared {
                 if is_body(next.into()) {
                     shared.next_body_is_due(next).await;
                 }
-                // The members that are absent now, and not before the wait.
+                // After the wait, because the timeouts depend on the members that are absent now.
                 drop(reply.send(Next::Start(next.into(), shared.height_params(next))));
             });
         });
