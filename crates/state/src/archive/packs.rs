@@ -1,10 +1,10 @@
 //! Packs: the rows of older blocks, which the store moves from the database to the page file of the record
 //! (`docs/adr/0025-packs.md`).
 //!
-//! A block of the record never changes, and a revert or a recovery removes only blocks after the previous checkpoint. So
-//! the rows of table `10` of the blocks up to this checkpoint need no database. A pack has these rows of up to 1,024
-//! blocks. The database has one row for each pack. Therefore the size of the database, its memory and the time of its
-//! opening hardly depend on the number of blocks, and a block takes only its own bytes on disk.
+//! A block of the record never changes, and a revert or a recovery removes only blocks after the previous checkpoint.
+//! So the rows of table `10` of the blocks up to this checkpoint can be outside of the database. A pack has these rows
+//! of up to 1,024 blocks. The database has one row for each pack. Therefore the size of the database, its memory and
+//! the time of its opening hardly depend on the number of blocks. On disk, a packed block takes only its own bytes.
 
 use std::{
     ops::Range,
@@ -26,7 +26,7 @@ use crate::{
     db::{Batch, DataFile, Db, Value},
 };
 
-/// A pack ends with the block with which its values reach this number of bytes.
+/// The block whose values bring a pack to this number of bytes is the last block of the pack.
 const BYTES: usize = if cfg!(test) { 128 << 10 } else { 4 << 20 };
 /// Free bytes of the disk below which the record gets no packs. A pack needs space, and sled keeps the space of its rows.
 const FREE: u64 = 64 * BYTES as u64;
@@ -43,9 +43,9 @@ struct Packs {
     damage: Option<(u64, String)>,
     /// Locked while a pack is written.
     work: Mutex<()>,
-    /// Number of readers that need the rows where they are.
+    /// Number of values of [`Hold`]. While it is above 0, no rows move to a pack.
     holders: AtomicUsize,
-    /// Number of blocks below which the record had too few rows for a pack.
+    /// The `limit` of the latest search for a pack that has found too few rows.
     searched: AtomicU64,
     /// Description of the failure that has ended packing.
     failure: OnceLock<String>,
@@ -89,7 +89,7 @@ struct Part {
     rows: Vec<RowPlace>,
     /// Position of the first value in the page file.
     values: u64,
-    /// The first of the values, as far as they are read.
+    /// The bytes of the first values, up to the end of the read.
     read: Vec<u8>,
 }
 
@@ -130,7 +130,7 @@ impl Rows {
             match Pack::decode(&key, &value) {
                 Ok(pack) => {
                     if pack.position != position && damage.is_none() {
-                        damage = Some((pack.first, "does not follow the pack before".to_owned()));
+                        damage = Some((pack.first, "it does not follow the pack before".to_owned()));
                     }
                     if pack.position >= position && pack.first >= next {
                         list.push(pack);

@@ -12,8 +12,9 @@ use crate::{archive::error::ArchiveError, db::Db, merge_policy::to_merge};
 /// Table of the buckets of format 1 in the derived database.
 pub(super) const OLD_BUCKETS: u8 = 0xf1;
 
-/// A segment is merged if it has at most this many times as many entries as all smaller segments together. A lookup reads
-/// a bucket of each segment, and a merge is a sequential copy. So few segments are worth more merges.
+/// A segment is merged if it has at most this many times as many entries as all smaller segments together. A lookup
+/// reads a bucket of each segment, and a merge is a sequential copy. So a small number of segments is worth the
+/// additional merges.
 const FACTOR: u64 = 3;
 
 /// State of the maintaining thread.
