@@ -49,8 +49,12 @@ pub fn rebuild(
 ///
 /// # Errors
 ///
-/// [`ReplayError`]: the parameters are invalid or belong to another chain, a block differs from the result of its
-/// execution, a store could not be read or written, or the newest block of `scratch` is not in `store`.
+/// [`ReplayError`] in these cases:
+///
+/// - The parameters are invalid, or belong to another chain.
+/// - A block differs from the result of its execution.
+/// - A store could not be read or written.
+/// - The newest block of `scratch` is not in `store`.
 pub fn check(
     store: &Store,
     scratch: &Store,

@@ -1,5 +1,5 @@
-//! The agreement of several validators of a Zilliqa network, without connections and files: the network file as text,
-//! the entries that a committee decides, and the state machine of a member.
+//! The agreement of several validators of a Zilliqa network, without connections and files. The crate has the network
+//! file as text, the entries that a committee decides, and the state machine of a member.
 //!
 //! The crate is a library. `silica network` makes and checks network files with it, and the crate `silica-network` runs
 //! a network with it.

@@ -132,8 +132,11 @@ impl Council {
     ///
     /// # Errors
     ///
-    /// [`ProposalError`]: the height is not due, the chain could not build a block, the body is too large, a
-    /// body without transactions is not due yet, or there is no seal.
+    /// [`ProposalError`] in these cases:
+    ///
+    /// - The height is not due, or the chain could not build a block.
+    /// - The body is too large, or has no transactions and is not due yet.
+    /// - The session has no seal yet.
     pub fn propose(
         &mut self,
         application: &mut dyn Application,

@@ -218,8 +218,8 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if `bytes` are not canonical or exceed a limit, if the height is that of a seal or of another
-    /// Tx block, or if the transaction counts of the micro blocks are false.
+    /// [`DecodeError`] if `bytes` are not canonical or exceed a limit. Also if the height is that of a seal or of
+    /// another Tx block, or if the transaction counts of the micro blocks are false.
     pub fn decode(height: Height, bytes: &[u8], limits: &BodyLimits) -> Result<Self, DecodeError> {
         if height.kind() != EntryKind::Body {
             return Err(value("Body.height", "an odd height".to_owned(), height));

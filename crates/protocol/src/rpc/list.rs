@@ -419,9 +419,9 @@ pub struct PoolTransactionJson {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "SearchResult"))]
 pub struct SearchResultJson {
-    /// Whether there are no further matches. It is false if there are more than 20 matches, if the search has not read
-    /// all contracts, or if the block with the hash can be older than the blocks that the search has read. In the last
-    /// case, a repeated request continues the search.
+    /// Whether there are no further matches. It is false if there are more than 20 matches, or if the search has not
+    /// read all contracts. It is also false if the block with the hash can be older than the blocks that the search has
+    /// read. In this case, a repeated request continues the search.
     pub complete: bool,
     /// The matches, at most 20.
     pub matches: Vec<SearchMatchJson>,

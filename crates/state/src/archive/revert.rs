@@ -44,7 +44,8 @@ impl Removed {
 
 impl Archive {
     /// Prepares the batch that makes a block the newest block again. Returns `None` if the record has no block with
-    /// this number and hash, if an empty block range continues after the block, or if a later block is in a pack.
+    /// this number and hash. Also returns `None` if an empty block range continues after the block, or if a later block
+    /// is in a pack.
     pub(crate) fn blocks_after(&self, number: BlockNumber, hash: &BlockHash) -> Result<Option<Removal>, ArchiveError> {
         if self.newest().is_none_or(|newest| newest.number() < number) {
             return Ok(None);

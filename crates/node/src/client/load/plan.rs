@@ -222,9 +222,9 @@ impl Plan {
         }
     }
 
-    /// Sends transactions of a sender again that the pool has dropped: from the next nonce of the account up to `last`,
-    /// or up to the first transaction that is not dropped, until `deadline`. Returns their number. The node has
-    /// accepted all these transactions before.
+    /// Sends transactions of a sender again that the pool has dropped, from the next nonce of the account on. Ends at
+    /// `last`, at the first transaction that is not dropped, or at `deadline`. Returns the number of these
+    /// transactions. The node has accepted all of them before.
     async fn repeat(
         &self,
         client: &mut RpcClient,
