@@ -153,7 +153,7 @@ impl Snapshot {
         }
         let epoch = source.epochs.complete_at(block).saturating_sub(1);
         let reserve = self.reserves(block, &mut 0, usize::MAX)?.and_then(|reserves| reserves.before(epoch));
-        // The chain was reverted, so the block of this snapshot can be gone.
+        // The chain was reverted, so the record can lack the block of this snapshot.
         let reserve = reserve.ok_or(DbError::Retired)?;
         Ok((before, self.with_time(source.of_end(block, reserve)?.0)?))
     }

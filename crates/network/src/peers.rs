@@ -207,7 +207,7 @@ impl Shared {
 
     /// Waits until the engine is complete, and a quorum of the members is connected, this member included.
     ///
-    /// Value sync learns the height of the engine only from messages. A message before its subscription is lost, and a
+    /// Value sync gets the height of the engine only from messages. A message before its subscription is lost, and a
     /// member that is behind would then request no blocks.
     pub(crate) async fn can_begin(&self) {
         loop {

@@ -220,7 +220,7 @@ mod tests {
         for other in [header(5, 1, 1), repeated.clone(), header(5, 0, 3), header(6, 0, 1)] {
             assert_eq!(table.verdict(&other), None, "{other:?}");
         }
-        // Two headers take turns.
+        // Two headers alternate.
         table.add(Known { header: Some(repeated.clone()), ..known(5, 1, 1, Validity::Valid) });
         assert_eq!([&header(5, 0, 1), &repeated].map(|it| table.verdict(it)), [Some(Validity::Valid); 2]);
         // An entry that made room is judged again, and so is an entry of the journal.

@@ -7,8 +7,8 @@ use parking_lot::{Condvar, Mutex};
 /// Largest number of batches that wait, of all members. Each member has an equal share.
 const QUEUED: usize = 256;
 
-/// A queue with a share for each member. The members take turns, so a member that sends too many batches delays the
-/// batches of another member by one batch.
+/// A queue with a share for each member. The queue returns one batch of each member in turn. So a member that sends too
+/// many batches delays the batches of another member by one batch.
 #[derive(Debug)]
 pub(crate) struct BatchQueue {
     share: usize,

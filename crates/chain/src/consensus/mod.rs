@@ -70,9 +70,9 @@ pub trait Application {
 
     /// Writes a block without a flush. The next proposal builds on top of this block.
     ///
-    /// Until [`flush`](Self::flush) returns, no reader sees the block, its transactions stay in the pool, and a crash
-    /// may remove it. Therefore a caller that writes a block with transactions calls `flush` before it proposes the
-    /// next block.
+    /// Until [`flush`](Self::flush) returns, no reader can read the block, its transactions stay in the pool, and a
+    /// crash may remove it. Therefore a caller that writes a block with transactions calls `flush` before it proposes
+    /// the next block.
     ///
     /// # Errors
     ///

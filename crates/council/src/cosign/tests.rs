@@ -419,7 +419,7 @@ fn a_false_challenge_ends_the_attempt() {
         changed[2].swap(0, 1);
         let forged = table.forge(&challenge, Content::Challenge(*of, changed));
         assert!(matches!(table.receive(1, &forged), Err(Rejected::Point { item: 0, .. })));
-        // The nonces are gone: the true challenge has no answer either.
+        // The false challenge has consumed the nonces, so the member does not answer the true challenge.
         assert_eq!(table.receive(1, &challenge), Err(Rejected::NotDue));
     }
 }

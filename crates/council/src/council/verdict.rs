@@ -47,7 +47,7 @@ pub enum Verdict {
         /// The reason.
         reason: InvalidEntry,
     },
-    /// The timestamp is in the future. The caller asks again at this time.
+    /// The timestamp is in the future. The caller judges the entry again at this time.
     Later(Timestamp),
     /// The member has no verdict, and does not vote for the entry in this round.
     Withheld(Withheld),

@@ -37,7 +37,7 @@ impl World {
         assert!(is_first, "seed {}: member {member} contradicts its earlier vote: {message:?}", self.seed);
     }
 
-    /// Checks that the evidence names only members that lie.
+    /// Checks that the evidence names only members that send false messages.
     pub(super) fn watch_evidence(&mut self, member: usize, evidence: &MisbehaviorEvidence<Ctx>) {
         for other in 0..self.members.len() {
             let index = self.members[other].index();

@@ -143,7 +143,7 @@ impl World {
     /// Processes a decision: stores it, and lets the next height begin.
     fn decide(&mut self, member: usize, certificate: CommitCertificate<Ctx>) {
         let (height, id) = (certificate.height.council().unwrap(), certificate.value_id.into());
-        // A member has one process. A member that lies also votes outside of its engine.
+        // A member has one process. A faulty member also votes outside of its engine.
         let is_other = self.members[member].has_other_vote(&certificate) && !self.liars.contains(&member);
         assert!(!is_other, "seed {}: member {member} has a vote of another process at {height}", self.seed);
         if height.kind() == EntryKind::Seal {

@@ -1,4 +1,4 @@
-//! False and contradicting messages of members that lie.
+//! False and contradicting messages of faulty members.
 
 use arc_malachitebft_app::consensus::SignedConsensusMsg;
 use arc_malachitebft_app::types::core::{NilOrVal, Round, VoteType};
@@ -25,7 +25,8 @@ use crate::{
 type Forged = (Vec<u8>, Vec<usize>);
 
 impl World {
-    /// Returns whether a member lies now. Members lie after the end of all failures too.
+    /// Returns whether a member sends a false message now. Faulty members send false messages also after the last
+    /// crash.
     pub(super) fn lies(&mut self, member: usize, rate: u64) -> bool {
         self.liars.contains(&member) && self.draw(10_000) < rate
     }
@@ -150,7 +151,7 @@ impl World {
         Some((forged.encode(), self.others(member)))
     }
 
-    /// Sends a vote to some members, and a contradicting vote to the others, if the member lies.
+    /// Sends a vote to some members, and a contradicting vote to the others, if the member is faulty.
     pub(super) fn send_two_votes(&mut self, member: usize, message: &SignedConsensusMsg<Ctx>) -> bool {
         let SignedConsensusMsg::Vote(vote) = message else { return false };
         if !self.lies(member, self.rates.lie) {
@@ -173,7 +174,7 @@ impl World {
         true
     }
 
-    /// Sends a vote in the name of another member, with the signature of the member that lies.
+    /// Sends a vote in the name of another member, with the signature of the faulty member.
     fn vote_for_another(&mut self, member: usize, vote: &EngineVote) {
         self.see("a vote in the name of another");
         let others = self.others(member);
@@ -185,7 +186,7 @@ impl World {
         self.send(member, others, &Message::Consensus(SignedConsensusMsg::Vote(signed)));
     }
 
-    /// Sends no co-signature message, a false one, or two of them, if the member lies.
+    /// Sends no co-signature message, a false one, or two of them, if the member is faulty.
     pub(super) fn send_false_co_signature(&mut self, member: usize, to: &[usize], message: &CoSignMessage) -> bool {
         if !self.lies(member, self.rates.lie) {
             return false;

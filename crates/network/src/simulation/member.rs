@@ -96,7 +96,7 @@ pub(super) struct Member {
     pub(super) skew: i64,
     /// The highest height of which an entry has arrived.
     pub(super) seen: Option<Height>,
-    /// The members to which this member believes to have no connection.
+    /// The members to which this member has no connection, in its own view.
     pub(super) absent: Vec<bool>,
 }
 

@@ -40,9 +40,9 @@ pub(super) struct Rates {
     pub(super) step: u64,
     /// How often a member that crashes loses the files of its agreement.
     pub(super) file_loss: u64,
-    /// How often a member that lies sends a false proposal.
+    /// How often a faulty member sends a false proposal.
     pub(super) forge: u64,
-    /// How often a member that lies sends a false vote or co-signature message.
+    /// How often a faulty member sends a false vote or co-signature message.
     pub(super) lie: u64,
     /// Longest additional delay of a message.
     pub(super) delay: u64,

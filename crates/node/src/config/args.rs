@@ -117,17 +117,17 @@ pub(crate) struct RunArgs {
     /// vote with the key of one member contradict each other.
     #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_parser = BoolishValueParser::new(), env = "SILICA_VALIDATOR")]
     pub validator: bool,
-    /// When a member acknowledges a transaction: `relayed` (when a third of the other members have confirmed it, or after
-    /// 250 ms), `pool` (when this member has it), or `block` (when its block is committed, or after 30 s).
+    /// When a member acknowledges a transaction. With `relayed`: when a third of the other members have confirmed it,
+    /// or after 250 ms. With `pool`: when this member has it. With `block`: when its block is committed, or after 30 s.
     #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_name = "WHEN", default_value = "relayed", hide_possible_values = true, env = "SILICA_ACKNOWLEDGE")]
     pub acknowledge: Acknowledge,
     /// Number of the latest Tx blocks for which the node serves state proofs.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
     pub proof_window: u64,
-    /// Kinds of the history index: `addresses` for the transactions of an address, `events` for Scilla events, `blocks`
-    /// for blocks by hash, and `balances` for balances after earlier blocks, separated by commas; or `off`. Without a
-    /// kind, the node reads the stored blocks.
+    /// Kinds of the history index, separated by commas, or `off`. The kinds are `addresses` for the transactions of an
+    /// address, `events` for Scilla events, `blocks` for blocks by hash, and `balances` for balances after earlier
+    /// blocks. Without a kind, the node reads the stored blocks.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "KINDS", default_value = "addresses,events,blocks,balances",
           env = "SILICA_INDEX")]
     pub index: IndexKinds,

@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(store.add(most, Followed::Blocks, progress(), start), Err(StoreFull::Filters));
         store.remove(3, start);
         store.add(most, Followed::Blocks, progress(), start).unwrap();
-        // Expired filters make room.
+        // The store removes expired filters first.
         let later = start + EXPIRY + Duration::from_secs(1);
         let addresses =
             |count: usize| (0..count).map(|i| Address::new(std::array::from_fn(|at| i.to_be_bytes()[at % 8])));
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(store.add(most, Followed::Blocks, progress(), later), Err(StoreFull::Values));
         store.remove(0, later);
         store.add(0, followed, progress(), later).unwrap();
-        // Expired filters also make room for subscriptions.
+        // A subscription also removes expired filters first.
         let session = store.session();
         let subscribe = |now| store.subscribe(&session, (0, Subscribed::Heads), BlockNumber::new(5), now);
         assert_eq!(subscribe(later + EXPIRY), Err(SubscriptionsFull::Values));

@@ -19,7 +19,7 @@ pub(super) struct Run {
     pub(super) newest_block: u64,
 }
 
-/// The entries that a query wants: the keys from `from` to `to`, both included, with one of `kinds`.
+/// The entries for a query: the keys from `from` to `to`, both included, with one of `kinds`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) from: Key,
@@ -37,8 +37,8 @@ impl Wanted {
 }
 
 impl Run {
-    /// Returns the first or last `most` wanted entries in the wanted order. The number of reads grows with the number of
-    /// entries between `from` and the last returned entry, and not with the size of the run.
+    /// Returns the first or last `most` entries for the query, in its order. The number of reads grows with the number
+    /// of entries between `from` and the last returned entry, and not with the size of the run.
     pub(super) fn find(&self, db: &Db, wanted: &Wanted) -> Result<Vec<Key>, ArchiveError> {
         let Wanted { from, to, newest_first, most, .. } = *wanted;
         let mut found = Vec::new();
