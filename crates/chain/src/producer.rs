@@ -532,7 +532,7 @@ mod tests {
     fn signature_that_admission_verified_is_not_verified_again() {
         let [good, _, bad] = signatures();
         assert_eq!(verify(good, None), Ok(good));
-        assert_eq!(verify(bad, None), Err("rejected by admission".to_owned()));
+        assert_eq!(verify(bad, None), Err("admission rejects the transaction".to_owned()));
         // The invalid signature shows that the producer does not verify these bytes again.
         assert_eq!(verify(bad, Some(bad)), Ok(bad));
     }
@@ -543,7 +543,7 @@ mod tests {
         assert_ne!(good, other);
         assert_eq!(unchecked(good).hash(), unchecked(bad).hash());
         for admitted in [good, other] {
-            assert_eq!(verify(bad, Some(admitted)), Err("rejected by admission".to_owned()));
+            assert_eq!(verify(bad, Some(admitted)), Err("admission rejects the transaction".to_owned()));
         }
         assert_eq!(verify(other, Some(good)), Ok(other));
         assert_eq!(verify(good, Some(bad)), Ok(good));

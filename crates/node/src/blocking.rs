@@ -19,7 +19,7 @@ pub(crate) enum BlockingError {
     #[error("Too many simulations at once, try again later")]
     Busy,
     /// The task panicked.
-    #[error("the task panicked")]
+    #[error("a task of the node panicked; the log has the source location")]
     Panicked,
 }
 

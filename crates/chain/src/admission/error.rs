@@ -173,7 +173,7 @@ pub enum AdmissionError {
 #[non_exhaustive]
 pub enum InvalidTransaction {
     /// The transaction does not pass a check of admission that does not depend on the state.
-    #[error("rejected by admission")]
+    #[error("admission rejects the transaction")]
     Form {
         /// Reason why admission rejects the transaction of the block.
         source: Box<AdmissionError>,

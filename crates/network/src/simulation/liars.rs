@@ -25,8 +25,7 @@ use crate::{
 type Forged = (Vec<u8>, Vec<usize>);
 
 impl World {
-    /// Returns whether a member sends a false message now. Faulty members send false messages also after the last
-    /// crash.
+    /// Returns whether a member sends a false message now. Faulty members also send them after the end of all failures.
     pub(super) fn lies(&mut self, member: usize, rate: u64) -> bool {
         self.liars.contains(&member) && self.draw(10_000) < rate
     }

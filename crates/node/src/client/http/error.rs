@@ -58,7 +58,7 @@ pub(crate) enum HttpError {
     #[error("expected TLS, got other data; a node without TLS has a URL that begins with http://")]
     NoTls,
     /// The TLS handshake failed.
-    #[error("TLS: {reason}")]
+    #[error("the TLS handshake failed: {reason}")]
     Tls {
         /// The error text of the library.
         reason: String,
