@@ -1,8 +1,8 @@
 //! The balances of the null account before the vacuous blocks.
 //!
-//! A vacuous block pays at most what the null account has. The record does not have this balance. So it is computed
-//! from the genesis on: each vacuous block adds the fees of its DS epoch and subtracts the paid reward. The log keeps
-//! the balance at every [`STRIDE`]th DS epoch, so that a later request computes only a few DS epochs.
+//! A vacuous block pays at most the balance of the null account. The record does not have this balance. So the node
+//! computes it from the genesis on: each vacuous block adds the fees of its DS epoch and subtracts the paid reward. The
+//! log keeps the balance at every [`STRIDE`]th DS epoch, so that a later request computes only a few DS epochs.
 
 use parking_lot::Mutex;
 use silica_protocol::Qa;

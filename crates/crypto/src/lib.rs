@@ -10,7 +10,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What to use for what
+//! # Items by task
 //!
 //! | Task | Items |
 //! |---|---|

@@ -146,7 +146,7 @@ impl Journal {
         Ok(Self { path, file, end, is_torn: false })
     }
 
-    /// Appends a record, and makes it durable. After an error, the next append removes what the failed one has written.
+    /// Appends a record, and makes it durable. After an error, the next append removes the bytes of the failed one.
     pub(crate) fn append(&mut self, record: &JournalRecord) -> Result<(), JournalError> {
         self.write(&encode(record)).map_err(|source| JournalError::Io { path: self.path.clone(), source })
     }
@@ -163,9 +163,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes what follows the last whole record, durably. The next record can begin in the same block of the disk as
-    /// a removed one. Without the flush, a loss of power could leave that block with the old length of the file, which
-    /// looks like damage.
+    /// Removes the bytes after the last complete record, and flushes the file. The next record can begin in the same
+    /// block of the disk as a removed one. Without the flush, a loss of power could leave that block with the old
+    /// length of the file, which looks like damage.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.file.sync_all()?;
@@ -217,7 +217,7 @@ fn encode(record: &JournalRecord) -> Vec<u8> {
     bytes
 }
 
-/// What follows the last whole record.
+/// The bytes after the last complete record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Empty,
@@ -226,7 +226,8 @@ enum Rest {
     Damaged,
 }
 
-/// Reads records up to the first that is not whole. Returns the records, the number of their bytes, and what follows.
+/// Reads records up to the first incomplete or damaged one. Returns the records, the number of their bytes, and the
+/// kind of the bytes after them.
 fn read(bytes: &[u8]) -> (Vec<JournalRecord>, usize, Rest) {
     let (mut records, mut rest) = (Vec::new(), bytes);
     let end = loop {

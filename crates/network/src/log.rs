@@ -95,12 +95,12 @@ pub enum LogError {
     },
 }
 
-/// What follows the last whole entry.
+/// The bytes after the last complete entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     /// Nothing, or bytes that a crash can leave.
     Cut,
-    /// Damage, with what is expected in its place.
+    /// Damage, with the text for the expected value in its place.
     Damaged(&'static str),
 }
 
@@ -413,7 +413,7 @@ mod tests {
         }
     }
 
-    /// The votes at a decided height no longer matter. The first entry proves that the header is not damaged.
+    /// A member needs no votes at a decided height. The first entry proves that the header is not damaged.
     #[test]
     fn damage_in_the_log_of_a_decided_height_is_removed() {
         let (bytes, ends) = log(4, vec![value(4), vote(4, 0), timeout(), vote(4, 1)]);

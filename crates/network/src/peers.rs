@@ -64,7 +64,7 @@ impl Unsubscribed {
     }
 }
 
-/// What the members have announced.
+/// The announcements of the members.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     histories: Histories,

@@ -13,7 +13,7 @@
 //! # }
 //! ```
 //!
-//! # What to use for what
+//! # Items by task
 //!
 //! | Task | Item |
 //! |---|---|

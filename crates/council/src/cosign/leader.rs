@@ -17,7 +17,7 @@ use super::{
 };
 use crate::entry::{ItemSignatures, Seal};
 
-/// What the leader does after a message or a timer.
+/// An action of the leader after a message or a timer.
 #[derive(Debug)]
 pub(super) enum Action {
     /// Open this attempt at the signer of the leader, and send its `Ready` to all members.

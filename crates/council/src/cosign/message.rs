@@ -68,7 +68,7 @@ pub enum Content {
         /// The hashes of each item.
         hashes: Vec<ItemHashes>,
     },
-    /// From the leader: the signers, and what each of them committed to.
+    /// From the leader: the signers, and the hashes of each signer.
     Set {
         /// The signers, in the order of the committee.
         signers: Vec<bool>,

@@ -58,7 +58,7 @@ pub enum Recipient {
     One(usize),
 }
 
-/// What the caller does for a session.
+/// An action of the caller for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Send a message.

@@ -66,7 +66,7 @@ pub struct Council {
     early: EarlyReadys,
 }
 
-/// What a member knows about the next block.
+/// The data of a member about the next block.
 #[derive(Debug, Default)]
 struct NextBlock {
     number: BlockNumber,
@@ -84,7 +84,7 @@ struct OwnBody {
     round: Option<u32>,
 }
 
-/// What a decision has led to.
+/// The result of a decision.
 #[derive(Clone, Debug)]
 pub enum Decided {
     /// The body is decided, and the height of its seal is next. The co-signature session waits for a round.

@@ -190,8 +190,8 @@ impl NetworkFile {
     }
 
     /// Returns the canonical form of the shared part. Two files have the same form if and only if all fields of the
-    /// shared part have equal values; spaces, comments, units and the order of fields do not matter. The form contains
-    /// the hash of the accounts file, and not its path.
+    /// shared part have equal values. Spaces, comments, units and the order of fields do not change the form. The form
+    /// contains the hash of the accounts file, and not its path.
     pub fn canonical(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.fixed(TAG);

@@ -53,7 +53,7 @@ impl World {
                 self.members[member].flush();
                 let (height, round) = (height.council().unwrap(), round.as_u32().unwrap());
                 if let Some(running) = self.members[member].running() {
-                    // A round that is over proposes nothing.
+                    // The member makes no proposal for an earlier round.
                     running.waits = None;
                 }
                 if round > 0 {

@@ -41,7 +41,7 @@ pub(super) fn payers() -> BTreeMap<PublicKey, usize> {
     (0..PAYERS).map(|number| (payer(number).public_key(), number)).collect()
 }
 
-/// What the networks of different runs differ in.
+/// The parameters in which the networks of different runs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) members: usize,

@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// Stops a member. Some of what it has not flushed is lost.
+    /// Stops a member. A part of its unflushed data is lost.
     pub(super) fn crash(&mut self, member: usize) {
         let until = self.time + self.draw(8_000);
         let kept = self.members[member].unflushed().map(|count| self.pick(count + 1));

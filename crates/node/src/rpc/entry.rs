@@ -1,4 +1,4 @@
-//! The entry of a method in the table: how the service calls it, and what it costs.
+//! The entry of a method in the table: how the service calls the method, and its weight in the rate limit.
 
 use std::num::NonZeroU32;
 

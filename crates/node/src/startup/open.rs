@@ -39,7 +39,7 @@ pub(super) struct Opened {
     pub(super) key: KeyPair,
     pub(super) chain: Chain,
     pub(super) producer: Producer,
-    /// What a member of a network has besides its chain; `None` for a node that is alone.
+    /// The parts that a member of a network has in addition to its chain; `None` for a node that is alone.
     #[cfg(feature = "network")]
     pub(super) member: Option<MemberParts>,
 }
@@ -64,7 +64,7 @@ impl Opened {
     }
 }
 
-/// What a member of a network has besides its chain.
+/// The parts that a member of a network has in addition to its chain.
 #[cfg(feature = "network")]
 pub(super) struct MemberParts {
     pub(super) network: silica_council::NetworkFile,

@@ -161,7 +161,7 @@ impl IndexKey<'_> {
 /// Bytes of a hash that a subject has.
 const BEGINNING: usize = 8;
 
-/// What the name of a subject is.
+/// The kind of the name of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tag {
     /// An address that has a role in a transaction, or whose account was edited.

@@ -20,7 +20,7 @@ use crate::{
 /// Time of the start of a simulation, in microseconds after the genesis.
 const START: u64 = 60_000_000;
 
-/// What the journal of a member has.
+/// A record in the journal of a member.
 #[derive(Clone)]
 pub(super) struct Journalled {
     pub(super) height: Height,
