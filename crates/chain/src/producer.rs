@@ -103,7 +103,7 @@ impl Producer {
     }
 
     /// Recovers from a failed write of a block, such as on a full disk, and continues from the published head. The
-    /// function removes later data, which no reader has seen. The pool and the [savepoints](Self::save) stay. Without a
+    /// function removes later data, which no reader has read. The pool and the [savepoints](Self::save) stay. Without a
     /// failure, the function does nothing.
     ///
     /// A snapshot from before the call returns data that it has in memory. Other queries to this snapshot can return an
@@ -237,7 +237,7 @@ impl Producer {
         self.written.paid = Some(paid);
         let time_before = || if count > 1 { state.time_of(last.previous().unwrap_or(last)) } else { Ok(None) };
         let read = Head::read(&state, last).and_then(|head| Ok((head, time_before()?)));
-        // The range is on disk, but no reader can see it without its head. So a failed read counts as a failed write.
+        // The range is on disk, but no reader can read it without its head. So a failed read counts as a failed write.
         let (head, before) = read.map_err(|error| self.fail(number, silica_state::CommitError::Archive(error)))?;
         let head = head.ok_or(BuildError::End)?;
         let times = Times {

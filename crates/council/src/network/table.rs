@@ -27,7 +27,7 @@ pub(super) struct Table<'t> {
     name: String,
     line: usize,
     fields: BTreeMap<&'t str, Field<'t>>,
-    /// The names of the fields that the parser knows. The error for an unknown field lists them.
+    /// The names of the fields that the parser supports. The error for an unknown field lists them.
     known: Vec<&'static str>,
 }
 

@@ -548,7 +548,7 @@ impl Shared {
         }
     }
 
-    /// Returns a verdict to the engine after it has asked.
+    /// Sends a verdict to the engine in a separate message, after its request.
     fn deliver(&self, value: ProposedValue<Ctx>) {
         use arc_malachitebft_app::{engine::consensus::Msg, types::core::ValueOrigin};
         if let Some(links) = self.links.get() {

@@ -543,7 +543,7 @@ impl World {
         is_begun || chain.has_candidates() || now.get() >= last
     }
 
-    /// Returns the effects of an effect that the scheduler does not know.
+    /// Returns the effects of an effect that the scheduler does not process.
     pub(super) fn unexpected(&self, effect: &Effect<Ctx>) -> ! {
         panic!("seed {}: {effect:?}", self.seed)
     }

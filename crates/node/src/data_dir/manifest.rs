@@ -10,7 +10,7 @@ use silica_scilla::rules::Rules;
 /// the previous version, so that earlier programs can read the directory.
 pub(super) const FORMAT: u32 = 2;
 pub(super) const FORMAT_WITHOUT_RULES: u32 = 1;
-/// Version of the format of the directory of a member of a network. Earlier programs do not know the committee.
+/// Version of the format of the directory of a member of a network. Earlier programs do not support a committee.
 pub(super) const FORMAT_OF_MEMBER: u32 = 3;
 
 /// The parameters of a chain, and the digests of the other files of the data directory.

@@ -70,7 +70,7 @@ impl<T> ForEachFile<T> {
 pub(super) struct FileOnDisk {
     path: PathBuf,
     file: OnceLock<File>,
-    /// Whether the file can have finished writes that are not flushed. It can have some of an earlier process.
+    /// Whether the file can have finished writes that are not flushed. These can be writes of an earlier process.
     is_dirty: AtomicBool,
     /// Whether the entry of the file in its directory is durable.
     is_named: AtomicBool,

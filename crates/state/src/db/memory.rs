@@ -157,7 +157,7 @@ mod disk {
     use super::*;
 
     /// The disk of a database in memory, which outlives the database. After a crash, the disk has all flushed writes,
-    /// and can have the first of the later writes. Of the later writes to the data files, the disk has parts.
+    /// and can have the first of the later writes. The disk can have any part of the later writes to the data files.
     ///
     /// Writes reach the disk in order. A test can make the disk fail after a number of writes. At a crash, the test
     /// decides how many writes since the last flush the disk keeps.

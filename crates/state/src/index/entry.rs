@@ -280,7 +280,7 @@ impl IndexEntries {
         }
         let place = place.place();
         let [of_role, settled] = Subject::of_balance(address).map(|subject| Key { subject, place });
-        // A change without a role is not part of a history: the reserve has one for each transaction.
+        // A change without a role is not part of a history: the null account has one for each transaction.
         let key = if self.0.contains_key(&of_role) { of_role } else { settled };
         let value = self.0.entry(key).or_default();
         value.kinds |= kind::CHANGE;

@@ -24,7 +24,8 @@ pub(super) type Entry = (Key, Value);
 /// A page of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    /// The first entry of the next page, or `None` for the last page of a run. So a missing page is always noticed.
+    /// The first entry of the next page, or `None` for the last page of a run. So a reader always detects a missing
+    /// page.
     pub(super) next: Option<Key>,
     /// The sum of the changes of the entries of the run that are before this page and have the subject of its first entry.
     /// So a reader of one page gets the sum of all changes of a subject up to a place.

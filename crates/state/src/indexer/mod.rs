@@ -38,7 +38,7 @@ struct Signal {
 
 #[derive(Debug, Default)]
 struct SignalState {
-    /// Number of published heads that the thread has not seen.
+    /// Number of published heads that the thread has not processed.
     heads: u32,
     /// Number of reverts in progress.
     reverts: u32,

@@ -36,7 +36,7 @@ impl Append<'_> {
     }
 }
 
-/// The states after one or more blocks that are not committed. Readers do not see these states. Dropping the value
+/// The states after one or more blocks that are not committed. Readers cannot read these states. Dropping the value
 /// discards the states.
 #[derive(Debug)]
 pub struct PreparedState {
@@ -98,7 +98,7 @@ impl Store {
         Ok(prepared)
     }
 
-    /// Appends a block, and flushes the block before readers see the block. Returns a snapshot of the chain at this
+    /// Appends a block, and flushes the block before readers can read it. Returns a snapshot of the chain at this
     /// block.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Store {
     /// Appends blocks without waiting for the disk. Returns a snapshot of the chain at the last block.
     /// [`Store::prepare`] then begins at this block.
     ///
-    /// Until [`Store::flush`] has returned, readers do not see the blocks, and a crash can undo the blocks. One flush
+    /// Until [`Store::flush`] has returned, readers cannot read the blocks, and a crash can undo them. One flush
     /// of several blocks costs little more than the flush of one block.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`CommitError`]: the disk cannot be written. Readers then see none of the appended blocks.
+    /// [`CommitError`]: the disk cannot be written. Readers then cannot read the appended blocks.
     pub fn flush(&self) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let Some(snapshot) = writer.written.clone() else { return Ok(self.snapshot()) };

@@ -157,7 +157,7 @@ impl Owner {
         }
     }
 
-    /// Returns the name of the page of a prefix: table, contract, and one byte for each digit. The seal of the page
+    /// Returns the name of the page of a prefix: table, contract, and one byte for each digit. The checksum of the page
     /// includes the name.
     pub(crate) fn page_name(&self, prefix: &[u8]) -> Vec<u8> {
         let mut name = Vec::with_capacity(prefix.len().saturating_add(32));

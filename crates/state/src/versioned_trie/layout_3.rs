@@ -38,7 +38,8 @@ pub(crate) fn is_due(db: &Db) -> Result<bool, StateError> {
 }
 
 /// Copies the readable checkpoints of a database of layout 3, and its indexes, into an empty database of the present
-/// layout. Calls `progress` with the converted part of the number of blocks, and the number of blocks.
+/// layout. Calls `progress` with the number of blocks times the converted fraction of the database, and the number of
+/// blocks.
 pub(crate) fn convert(old: &Db, new: &Db, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StateError> {
     for row in old.scan(vec![SAME_TABLES.start]..vec![SAME_TABLES.end]) {
         let (key, value) = row?;
@@ -245,7 +246,7 @@ impl Conversion<'_> {
         Ok(if same { [newest, newest] } else { [newest, previous] })
     }
 
-    /// Reads a page, joins its parts, and verifies its seal.
+    /// Reads a page, joins its parts, and verifies its checksum.
     fn read(&self, owner: &Owner, prefix: &Prefix, page: Page) -> Result<Vec<u8>, StateError> {
         let missing = || damaged(Malformed("page is missing"));
         let key = [&*owner.page_name(prefix.as_slice()), &[page.slot]].concat();

@@ -312,7 +312,7 @@ impl PageStore {
         }
     }
 
-    /// Reads a page, and verifies its seal. The inner error is the reason why the place has no such page.
+    /// Reads a page, and verifies its checksum. The inner error is the reason why the place has no such page.
     fn read_page(
         &self,
         owner: &Owner,
