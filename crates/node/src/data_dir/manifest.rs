@@ -6,8 +6,8 @@ use silica_crypto::KeyPair;
 use silica_protocol::{ChainId, sha256};
 use silica_scilla::rules::Rules;
 
-/// Newest version of the format of the data directory. If the Scilla rules of a chain have no name, its manifest has
-/// the previous version, so that earlier programs can read the directory.
+/// Newest version of the format of the data directory. If the Scilla rules of a chain have no identifier, its manifest
+/// has the previous version, so that earlier programs can read the directory.
 pub(super) const FORMAT: u32 = 2;
 pub(super) const FORMAT_WITHOUT_RULES: u32 = 1;
 /// Version of the format of the directory of a member of a network. Earlier programs do not support a committee.
@@ -32,7 +32,7 @@ pub(crate) struct Manifest {
     pub(crate) genesis: Option<String>,
     /// The minimum gas price that `SetMinimumGasPrice` has set, in Qa; `None` for the default price.
     pub(crate) gas_price: Option<String>,
-    /// The Scilla rules; `None` if the rules of the chain have no name.
+    /// The Scilla rules; `None` if the rules of the chain have no identifier.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
     pub(super) scilla_rules: Option<Rules>,
     /// Id of the network, in hexadecimal; `None` for a node that is alone.

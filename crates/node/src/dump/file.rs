@@ -34,8 +34,8 @@ const VERSION_WITHOUT_NETWORK: u32 = 3;
 /// The version for a chain in which no block repeats the logical block number. Programs that support only this version
 /// can read such a dump.
 const VERSION_WITHOUT_REPEATS: u32 = 2;
-/// The version for a chain whose Scilla rules have no name. Programs that support only this version can read such a
-/// dump.
+/// The version for a chain whose Scilla rules have no identifier. Programs that support only this version can read such
+/// a dump.
 const VERSION_WITHOUT_RULES: u32 = 1;
 /// Maximum size of the content of a section, in bytes.
 const LONGEST: usize = 1 << 20;
