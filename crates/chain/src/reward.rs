@@ -27,8 +27,9 @@ pub struct Settlement {
 }
 
 impl Settlement {
-    /// Adds the `fees` of a DS epoch to the `reserve`, and pays equal shares of the `reward` from the sum to this number
-    /// of members. If the sum is lower than all shares, the first members get their shares, as far as the sum reaches.
+    /// Adds the `fees` of a DS epoch to the `reserve`, and pays equal shares of the `reward` from the sum to this
+    /// number of members. If the sum is lower than all shares, the first members get full shares, one member can get
+    /// the rest, and the other members get nothing.
     ///
     /// Returns `None` if there are no members, or if the sum of reserve and fees exceeds 128 bits. With a valid
     /// genesis, the sum of all money fits into 128 bits.

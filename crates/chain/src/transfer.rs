@@ -10,13 +10,14 @@
 //! | successful payment | payment | sender | recipient | amount |
 //! | successful deployment | deployment | sender | contract or library | amount |
 //! | successful call | call | sender | contract | amount, if the contract accepted it |
-//! | successful call | transition | emitting contract | recipient | amount of the message, if the recipient took it |
+//! | successful call | transition | emitting contract | recipient | amount of the message, under the condition below |
 //! | end of a vacuous block | fees | | null account | fees of the DS epoch |
 //! | end of a vacuous block | reward | null account | each member | its share of the coinbase reward, at most the balance of the null account |
 //!
-//! The recipient of a message takes the money if it has no code, or if it accepted: the flag `accepted` of a transition
-//! is that of its recipient (Reference: execution#messages). A transition without the flag ran no contract. Then the
-//! money moved if the recipient had no code, which the table of deployments answers for each place in the record.
+//! The recipient of a message receives the money if it has no code, or if it accepted: the flag `accepted` of a
+//! transition is that of its recipient (Reference: execution#messages). A transition without the flag ran no contract.
+//! In this case, the recipient received the money if it had no code. The table of deployments shows whether an address
+//! had code at a place in the record.
 //!
 //! The record lacks two values, which the caller has if it keeps running balances:
 //!

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-/// Size from which JSON is printed without indentation, in bytes. Indentation would multiply the size of nested JSON.
+/// Minimum size at which JSON is printed without indentation, in bytes. Indentation would multiply the size of nested
+/// JSON.
 const INDENTED: usize = 1 << 20;
 
 /// Number of JSON levels with indentation. Deeper levels are on one line.

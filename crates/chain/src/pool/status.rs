@@ -19,7 +19,7 @@ pub enum TxStatus {
     Dropped(DropReason),
 }
 
-/// The group of a status, as clients see it (`modificationState`).
+/// The group of a status in responses (`modificationState`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ModificationState {

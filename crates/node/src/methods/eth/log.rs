@@ -39,7 +39,7 @@ pub(crate) struct Log {
     number: Quantity,
     /// Always false: the node returns the logs of blocks of the chain.
     removed: bool,
-    /// One topic: Keccak-256 of the name of the event and `(string)`.
+    /// One topic: Keccak-256 of the text `NAME(string)` with the name of the event.
     topics: [Bytes; 1],
     /// Hash of the transaction.
     transaction_hash: PrefixedHex<TxHash>,

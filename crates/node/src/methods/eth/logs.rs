@@ -45,9 +45,9 @@ const MOST_HASHES: u64 = 1000;
 
 /// Logs of the events of contracts, in the order of the chain.
 ///
-/// Each event of a successful transaction is a log with one topic, Keccak-256 of the name of the event and `(string)`.
-/// The data is a string in the Solidity ABI: a JSON object with `address`, `_eventname` and `params`. A request has at
-/// most 100,000 blocks, and reads at most about 25 MB of the record. A result has at most 10,000 logs.
+/// Each event of a successful transaction is a log with one topic, Keccak-256 of the text `NAME(string)` with the name
+/// of the event. The data is a string in the Solidity ABI: a JSON object with `address`, `_eventname` and `params`. A
+/// request has at most 100,000 blocks, and reads at most about 25 MB of the record. A result has at most 10,000 logs.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetLogs {
     /// Contracts, topics and blocks.
