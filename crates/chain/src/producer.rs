@@ -453,7 +453,7 @@ mod tests {
         (block.hash, block.transactions.len())
     }
 
-    /// Fails the producer as a flush on a full disk does.
+    /// Puts the producer into the state after a failed flush, for example on a full disk.
     fn fail(producer: &mut Producer) {
         let number = producer.tip().head.number();
         let failed = producer.fail(number, silica_state::CommitError::NotReplaying);

@@ -245,8 +245,8 @@ fn read_to_end(file: &File, limit: u64) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(bytes)
 }
 
-/// Creates a file that only its owner can read. Fails if an entry with this name exists, and does not follow links.
-/// Fails on a file system that ignores the permissions.
+/// Creates a file that only its owner can read. Does not follow links. Fails if an entry with this name exists, or if
+/// the file system ignores the permissions.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     require_private(path, file.metadata()?.mode() & 0o777).inspect_err(|_| {

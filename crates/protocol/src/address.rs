@@ -19,7 +19,8 @@ use crate::{
 fixed_bytes! {
     /// Address of an account or contract.
     ///
-    /// `FromStr` takes 40 hexadecimal digits in any letter case, with or without `0x`. It does not check the checksum.
+    /// `FromStr` accepts 40 hexadecimal digits in any letter case, with or without `0x`. It does not check the
+    /// checksum.
     ///
     /// # Examples
     ///
@@ -173,8 +174,8 @@ impl Address {
 
     /// Returns the checksummed hexadecimal form, without prefix.
     ///
-    /// The digit at position `i` is upper case iff it is a letter and bit `255 - 6 i` of the SHA-256 of the 20 bytes is
-    /// set (Reference: formats#checksum).
+    /// The digit at position `i` is in upper case if and only if it is a letter and bit `255 - 6 i` of the SHA-256 of
+    /// the 20 bytes is set (Reference: formats#checksum).
     pub fn to_checksum(&self) -> String {
         let hash = sha256(&[&self.0]);
         // Every sixth bit of the hash: four bits of three bytes.

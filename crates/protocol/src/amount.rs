@@ -66,7 +66,7 @@ impl From<Qa> for u128 {
 }
 
 impl Sum<Qa> for Option<Qa> {
-    /// Returns the sum, or `None` if it does not fit 128 bits.
+    /// Returns the sum, or `None` if it exceeds 128 bits.
     fn sum<I: Iterator<Item = Qa>>(mut amounts: I) -> Self {
         amounts.try_fold(Qa::ZERO, Qa::checked_add)
     }
@@ -112,7 +112,7 @@ impl Qa {
     }
 
     /// Reads an amount with its unit: digits, an optional point with decimals, an optional space, and `ZIL`, `Li` or
-    /// `Qa` in any letter case. Never rounds. [`FromStr`] reads a number of Qa without unit.
+    /// `Qa` in any letter case. The function never rounds. [`FromStr`] reads a number of Qa without unit.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Qa {
         self.0 == 0
     }
 
-    /// Returns the sum, or `None` if it does not fit 128 bits.
+    /// Returns the sum, or `None` if it exceeds 128 bits.
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
             Some(qa) => Some(Self(qa)),
@@ -169,7 +169,7 @@ impl Qa {
         }
     }
 
-    /// Returns the product, or `None` if it does not fit 128 bits.
+    /// Returns the product, or `None` if it exceeds 128 bits.
     pub const fn checked_mul(self, factor: u128) -> Option<Self> {
         match self.0.checked_mul(factor) {
             Some(qa) => Some(Self(qa)),

@@ -109,8 +109,8 @@ fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, alphabet: &[u8; 16]) -> fmt
 /// Declares a type that wraps `[u8; N]`.
 ///
 /// `Display`, `Debug` and `LowerHex` write lower-case hexadecimal digits without prefix. `UpperHex` writes upper-case
-/// digits. The alternate forms `{:#}`, `{:#x}` and `{:#X}` begin with `0x`. `FromStr` takes digits in any letter case,
-/// with an optional `0x`.
+/// digits. The alternate forms `{:#}`, `{:#x}` and `{:#X}` begin with `0x`. `FromStr` accepts digits in any letter
+/// case, with an optional `0x`.
 macro_rules! fixed_bytes {
     ($(#[$meta:meta])* $name:ident, $len:literal) => {
         $(#[$meta])*

@@ -35,7 +35,7 @@ impl Gas {
         self.0
     }
 
-    /// Returns the sum, or `None` if it does not fit 64 bits.
+    /// Returns the sum, or `None` if it exceeds 64 bits.
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
             Some(units) => Some(Self(units)),
@@ -51,7 +51,7 @@ impl Gas {
         }
     }
 
-    /// Returns the fee for this gas at `price`, or `None` if it does not fit 128 bits.
+    /// Returns the fee for this gas at `price`, or `None` if it exceeds 128 bits.
     pub fn checked_cost(self, price: GasPrice) -> Option<Qa> {
         u128::from(self.0).checked_mul(price.get().get()).map(Qa::new)
     }

@@ -102,7 +102,7 @@ struct Check<'a> {
     is_continued: bool,
     /// Time between two writes of the progress.
     each: Duration,
-    /// Is called after each step. Tests interrupt the check with it.
+    /// A function that the check calls after each step. Tests interrupt the check with this function.
     step: &'a mut dyn FnMut(),
 }
 

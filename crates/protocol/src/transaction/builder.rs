@@ -149,7 +149,7 @@ impl TransactionBuilder {
         })
     }
 
-    /// Returns the transaction with a signature of `signer`, who is the sender.
+    /// Returns the transaction with a signature of `signer`. The sender is the account of the key of `signer`.
     ///
     /// # Errors
     ///

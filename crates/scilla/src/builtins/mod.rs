@@ -110,7 +110,7 @@ impl Builtin {
         name.strip_prefix("to_bystr").and_then(parse_width).map(Self::ToBystr)
     }
 
-    /// Returns the type of the result, or `None` if the function does not take arguments of these types.
+    /// Returns the type of the result, or `None` if the function does not accept arguments of these types.
     ///
     /// No function uses type arguments in braces. A function without type variables ignores them. Any other function
     /// rejects a call with type arguments.
@@ -126,7 +126,8 @@ impl Builtin {
         matches!(self, Self::Row(Row { name: "keccak256hash" | "ripemd160hash" | "sha256hash", .. }))
     }
 
-    /// Returns the cost for these values in units by the newest formulas, or `None` if the function does not take them.
+    /// Returns the cost for these values in units by the newest formulas, or `None` if the function does not accept
+    /// them.
     pub fn cost(self, arguments: &[Value]) -> Option<u64> {
         match self {
             Self::Row(row) => (row.cost)(arguments),
@@ -134,8 +135,8 @@ impl Builtin {
         }
     }
 
-    /// Returns the cost for these values in units by the formulas of a release, or `None` if the function does not take
-    /// them.
+    /// Returns the cost for these values in units by the formulas of a release, or `None` if the function does not
+    /// accept them.
     pub fn cost_by(self, arguments: &[Value], costs: BuiltinCosts) -> Option<u64> {
         match (self, costs) {
             (Self::Row(row), BuiltinCosts::V0_11) => (row.cost_v0_11())(arguments),
@@ -184,7 +185,7 @@ pub fn is_builtin(name: &str) -> bool {
 }
 
 /// Returns the type of the result of a built-in function, for a call without type arguments. Returns `None` if no
-/// function has this name, or the function does not take arguments of these types.
+/// function has this name, or the function does not accept arguments of these types.
 pub fn result_type(name: &str, arguments: &[Type], known: &DataTypes) -> Option<Type> {
     Builtin::find(name)?.result_type(arguments, false, known)
 }
@@ -205,7 +206,7 @@ fn parse_width(digits: &str) -> Option<u32> {
 }
 
 /// The error for values without a cost. The evaluator rejects such values before the call.
-const MISUSE: Refusal = Refusal::Text("a built-in function was called with values it does not take");
+const MISUSE: Refusal = Refusal::Text("a built-in function was called with values that it does not accept");
 
 macro_rules! table {
     ($($name:literal: $typing:expr, $cost:expr, $run:expr, $work:expr;)*) => {

@@ -1,8 +1,8 @@
 //! Flags and their values.
 //!
-//! The reference's tools take long flags with one dash, before or after operands, and values as the next argument. This
-//! parser also accepts two dashes, and values after an equals sign. One-letter flags exist only where a tool of the
-//! reference has them. Several one-letter flags may follow one dash.
+//! The reference's tools accept long flags with one dash, before or after operands, and values as the next argument.
+//! This parser also accepts two dashes, and values after an equals sign. One-letter flags exist only where a tool of
+//! the reference has them. Several one-letter flags may follow one dash.
 
 use std::ffi::OsString;
 

@@ -295,7 +295,8 @@ impl Contract {
         &self.0.code
     }
 
-    /// Deploys the contract in memory, in block 1. The implicit parameters have values of their own.
+    /// Deploys the contract in memory, in block 1. `_scilla_version` is 0, and `_this_address` is the
+    /// [address](CompileOptions::address) from the compilation.
     ///
     /// The deployment does not check the accounts of parameters with address types (`ByStr20 with …`), because no other
     /// accounts exist yet. A call checks the accounts of its own parameters.

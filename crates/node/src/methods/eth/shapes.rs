@@ -58,7 +58,7 @@ pub(crate) struct Block {
     /// Bloom filter of the logs. All bits are set if the block has transactions, so that the filter excludes no log.
     /// Otherwise all bits are zero.
     logs_bloom: Bytes,
-    /// Account of the leader who proposed the block.
+    /// Account of the leader that proposed the block.
     miner: PrefixedHex<Address>,
     /// Always zeros: a block needs no proof of work.
     mix_hash: PrefixedHex<TxRoot>,

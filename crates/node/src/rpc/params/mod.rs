@@ -330,7 +330,7 @@ impl FromParam for VariableHash {
 pub(crate) enum NumberFault {
     /// The text has no digits after the optional white space and sign.
     Invalid,
-    /// The number does not fit 64 bits.
+    /// The number exceeds 64 bits.
     OutOfRange,
 }
 
