@@ -25,7 +25,7 @@ pub enum TokenKind {
 impl TokenKind {
     const ALL: [Self; 2] = [Self::Fungible, Self::NonFungible];
 
-    /// Returns the name and the type of the field with the holders, as the metadata of a contract have the type.
+    /// Returns the name and the type of the field with the holders. The text of the type is the text in the metadata.
     const fn field(self) -> (&'static str, &'static str) {
         match self {
             Self::Fungible => TokenStandard::Zrc2.balances(),

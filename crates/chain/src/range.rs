@@ -1,7 +1,7 @@
 //! Empty block ranges: empty blocks that are made and stored together.
 //!
-//! The head and the number of an empty block determine its content. The plan of a range goes from one DS epoch to the
-//! next, and the store computes the headers. These headers equal the headers that the [`builder`](crate::builder)
+//! The head and the number of an empty block determine its content. The plan of a range has one step for each DS
+//! epoch, and the store computes the headers. These headers equal the headers that the [`builder`](crate::builder)
 //! makes.
 
 use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};

@@ -24,8 +24,8 @@ use crate::{
 /// A function that gets the number of each executed block, and the number of the last block.
 type Progress<'a> = &'a mut dyn FnMut(BlockNumber, BlockNumber);
 
-/// Executes the blocks again whose state `store` has lost. [`open`](crate::open()) does the same without progress
-/// reports.
+/// Repeats the execution of the blocks whose state `store` has lost. [`open`](crate::open()) does the same without
+/// progress reports.
 ///
 /// # Errors
 ///

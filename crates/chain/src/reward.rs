@@ -36,7 +36,7 @@ impl Settlement {
     pub fn new(reserve: Qa, fees: Qa, reward: Qa, members: usize) -> Option<Self> {
         let filled = reserve.checked_add(fees)?;
         let share = reward.get().checked_div(u128::try_from(members).ok()?)?;
-        // Without a share, every member has it already.
+        // A share of 0 needs no money, so the reserve suffices for all members.
         let payable = filled.get().checked_div(share).map_or(members, |most| usize::try_from(most).unwrap_or(members));
         let whole = payable.min(members);
         let left = filled.checked_sub(Qa::new(share.checked_mul(u128::try_from(whole).ok()?)?))?;

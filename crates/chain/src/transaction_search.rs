@@ -233,7 +233,7 @@ impl<T, S: FnMut(SearchedTransaction<'_>) -> Option<T>> Search<'_, T, S> {
                     Walked::Full => return Ok(false),
                     Walked::All => return Ok(true),
                     Walked::Lost => {
-                        // The walk goes from later to earlier places, so it has finished all places after the last
+                        // The walk reads later places first, so it has finished all places after the last
                         // place that it read.
                         let last = self.last.filter(|last| *last < HistoryPlace { block, position: end });
                         (block, end) = last.map_or((block, end), |last| (last.block, last.position));
@@ -321,7 +321,7 @@ impl<T, S: FnMut(SearchedTransaction<'_>) -> Option<T>> Search<'_, T, S> {
                     return Ok(Walked::Full);
                 }
                 let Some(group) = self.snapshot.state().transaction_group(first.block, first.position)? else {
-                    // The entry of another object with the same first bytes.
+                    // The entry belongs to another object with the same first bytes.
                     rest = rest.get(1..).unwrap_or_default();
                     continue;
                 };

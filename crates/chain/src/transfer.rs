@@ -45,9 +45,9 @@ pub struct Transfer {
     pub timestamp: Timestamp,
     /// Kind of the transfer.
     pub kind: TransferKind,
-    /// The account that pays, or `None` if the money comes from no account.
+    /// The account that pays, or `None` if no account pays.
     pub from: Option<Address>,
-    /// The account that gets the money, or `None` if it goes to no account: fees belong to no account until the end of
+    /// The account that gets the money, or `None` if no account gets it. Fees belong to no account until the end of
     /// their DS epoch.
     pub to: Option<Address>,
     /// The amount.
@@ -211,7 +211,7 @@ impl TransferSource<'_> {
         let mut part = Part::new(block, BlockPart::End);
         let rewards = self.state.rewards_of(block)?.filter(|_| self.epochs.is_vacuous(block));
         let Some(rewards) = rewards else { return Ok((part.transfers, reserve)) };
-        // The block was executed with these numbers, so the sum fits 128 bits.
+        // The block was executed with these numbers, so the sum fits into 128 bits.
         let members = self.committees.of(self.epochs.ds_block_of(block)).accounts();
         let settled = Settlement::new(reserve, rewards.ds_epoch_fees, rewards.in_header, members.len());
         let Some(settled) = settled else { return Ok((part.transfers, reserve)) };

@@ -366,7 +366,7 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// Returns the next of a part and the rewards of vacuous blocks up to block `newest`.
+    /// Returns `part` or the next reward of a vacuous block up to block `newest`, whichever is first in the order.
     fn with_reward(
         &self,
         part: Option<(BlockNumber, BlockPart)>,

@@ -94,7 +94,7 @@ impl<'a> IndexedParts<'a> {
         }
     }
 
-    /// Returns the positions of the next transactions that are in a block and below a position, or from a position on.
+    /// Returns those positions of the next transactions that are in this block and in the range `within`.
     pub(crate) fn positions(&self, block: BlockNumber, within: &std::ops::Range<u32>) -> BTreeSet<u32> {
         let positions = self.ahead.iter().map_while(|(of, part)| match part {
             BlockPart::Transaction(position) if *of == block && within.contains(position) => Some(*position),
@@ -125,7 +125,7 @@ impl<'a> IndexedParts<'a> {
                     places.pop_first()
                 };
             }
-            // The places after all of those that are known are not read again.
+            // Only the first places in the order count. So the next query ends at the last of the known places.
             if places.len() == PLACES {
                 match (places.first(), places.last()) {
                     (_, Some(last)) if is_forward => to = *last,

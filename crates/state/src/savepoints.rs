@@ -60,12 +60,12 @@ impl Savepoint {
         *self.state.lock() = None;
     }
 
-    /// Returns the number of the block to which a revert goes.
+    /// Returns the number of the block that a revert makes the latest block.
     pub const fn number(&self) -> BlockNumber {
         self.number
     }
 
-    /// Returns the hash of the block to which a revert goes.
+    /// Returns the hash of the block that a revert makes the latest block.
     pub const fn hash(&self) -> BlockHash {
         self.hash
     }
