@@ -51,7 +51,7 @@ use crate::{
 pub enum Durability {
     /// The node flushes first. A crash loses no acknowledged block.
     Flush,
-    /// The node does not flush. A crash can lose the newest blocks. For test suites.
+    /// The node does not flush. A crash can lose the newest blocks. Test suites can use this value.
     Relaxed,
 }
 
@@ -124,7 +124,8 @@ pub struct Config {
     pub cache_bytes: u64,
     /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
     pub durability: Durability,
-    /// Network file of a network of several validators, or `None` for a node that is alone. Needs the feature `network`.
+    /// Network file of a network of several validators, or `None` for a node that is alone. The option needs the
+    /// feature `network`.
     pub network: Option<PathBuf>,
     /// Whether the node votes as a member of the network.
     pub validator: bool,

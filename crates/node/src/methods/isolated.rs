@@ -49,7 +49,7 @@ impl Method for GetBlocknum {
 
 /// Produces Tx blocks, and returns the block number that transactions of the next block read.
 ///
-/// Pending transactions get into these blocks. Not available in the block mode `interval=MS`.
+/// Pending transactions get into these blocks. The method is not available in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IncreaseBlocknum {
     /// Number of blocks, at most 10,000,000.
@@ -69,7 +69,7 @@ impl Command for IncreaseBlocknum {
 
 /// Sets the minimum gas price immediately, and returns it.
 ///
-/// Not available in the block mode `interval=MS`.
+/// The method is not available in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetMinimumGasPrice {
     /// The gas price, in Qa.

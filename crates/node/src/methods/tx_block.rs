@@ -116,7 +116,7 @@ impl Method for GetRawTxBlock {
     }
 }
 
-/// The latest Tx block. Not available in the block mode `manual-immediate`.
+/// The latest Tx block. The method is not available in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetLatestTxBlock {}
 
@@ -369,7 +369,7 @@ impl Method for GetCurrentMiniEpoch {
     }
 }
 
-/// Number of Tx blocks, including the genesis block. Not available in the block mode `manual-immediate`.
+/// Number of Tx blocks, including the genesis block. The method is not available in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNumTxBlocks {}
 

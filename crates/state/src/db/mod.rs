@@ -70,7 +70,8 @@ pub enum Durability {
     /// Flushed data survive the end of the process and a power failure.
     #[default]
     Flush,
-    /// A flush does nothing, so a power failure can lose flushed data. For test suites that start thousands of nodes.
+    /// A flush does nothing, so a power failure can lose flushed data. Test suites with thousands of nodes can use
+    /// this value.
     Relaxed,
 }
 
