@@ -174,8 +174,8 @@ impl Address {
 
     /// Returns the checksummed hexadecimal form, without prefix.
     ///
-    /// The digit at position `i` is in upper case if and only if it is a letter and bit `255 - 6 i` of the SHA-256 of
-    /// the 20 bytes is set (Reference: formats#checksum).
+    /// A letter at position `i` is in upper case if and only if bit `255 - 6 i` of the SHA-256 of the 20 bytes is set
+    /// (Reference: formats#checksum).
     pub fn to_checksum(&self) -> String {
         let hash = sha256(&[&self.0]);
         // Every sixth bit of the hash: four bits of three bytes.
