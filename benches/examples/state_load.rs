@@ -376,12 +376,16 @@ fn access() -> Access {
     valid(access_setting(env::var_os("ACCESS").as_deref()))
 }
 
+/// Number of items whose proofs and accounts a command reads.
+const SAMPLE: u64 = 20_000;
+
 fn questions(store: &Store, accounts: u64) {
-    let snapshot = store.snapshot();
+    let (snapshot, count) = (store.snapshot(), accounts.min(SAMPLE));
     let head = snapshot.head().expect("there is a head").number;
+    let each = |time: Duration| time / u32::try_from(count).unwrap_or(u32::MAX).max(1);
     for behind in [0, head.get().min(49)] {
         let view = snapshot.at(BlockNumber::new(head.get() - behind)).expect("the block is in the window");
-        let sample: Vec<_> = (0..20_000)
+        let sample: Vec<_> = (0..count)
             .map(|number| (number * 7919 + behind) % accounts)
             .map(|number| (address(number), subject().entry(number).map(|(of, key)| (of, key.variable_hash()))))
             .collect();
@@ -396,16 +400,21 @@ fn questions(store: &Store, accounts: u64) {
             }
             println!(
                 "proof, {behind} blocks back, {round}: {:?}, {:?} of processor time",
-                watch.elapsed() / 20_000,
-                watch.processor_each(20_000)
+                each(watch.elapsed()),
+                watch.processor_each(count)
             );
         }
         let start = Instant::now();
         for (address, _) in &sample {
             black_box(view.account(address).expect("the state can be read"));
         }
-        println!("account, {behind} blocks back: {:?}", start.elapsed() / 20_000);
+        println!("account, {behind} blocks back: {:?}", each(start.elapsed()));
     }
+    let state = snapshot.state();
+    for number in 0..count {
+        assert!(subject().is_in(state, number).expect("the state can be read"), "item {number} is missing");
+    }
+    println!("block {head} has the state root {}", state.root());
 }
 
 fn print_size(store: &Store, accounts: u64) {
