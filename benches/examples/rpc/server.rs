@@ -22,14 +22,21 @@ use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use silica_node::{BlockMode, Config, Durability, Node};
+use silica_protocol::Qa;
+use silica_tests::{Wallet, wallet::FUNDS};
 use tokio::{net::TcpListener, runtime::Runtime, task::spawn_blocking};
 
-use crate::client::Client;
+use crate::client::Connection;
 
 /// Environment variable that makes this binary a server.
 pub(crate) const ROLE: &str = "SILICA_BENCH_SERVER";
 /// Environment variable with the response of the bare server.
 const ANSWER: &str = "SILICA_BENCH_ANSWER";
+
+/// Time between the blocks of a node in interval mode.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(200);
+/// Number of [strangers](Wallet::stranger) with money on each new chain.
+pub(crate) const SENDERS: u64 = 1_000;
 
 /// A server in a separate process. The process ends when the value is dropped.
 pub(crate) struct Server {
@@ -38,22 +45,27 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a node on disk, and makes blocks up to the number `blocks`.
-    pub(crate) fn node(blocks: u32) -> Self {
+    /// Starts a node on disk that makes requested blocks without flushes. Makes blocks up to the number `blocks`.
+    pub(crate) fn node(blocks: usize) -> Self {
         let server = Self::start("node", "");
         let answer = server.make_blocks(blocks);
         assert!(answer.contains(&format!(r#""result":"{}""#, blocks + 1)), "{answer}");
         server
     }
 
+    /// Starts a node on disk in interval mode, which flushes its blocks.
+    pub(crate) fn interval() -> Self {
+        Self::start("interval", "")
+    }
+
     /// Requests blocks from a node, and returns its response. The first block has the pending transactions.
-    pub(crate) fn make_blocks(&self, blocks: u32) -> String {
+    pub(crate) fn make_blocks(&self, blocks: usize) -> String {
         self.ask(&format!(r#"{{"id":"1","jsonrpc":"2.0","method":"IncreaseBlocknum","params":[{blocks}]}}"#))
     }
 
     /// Sends one request, and returns the body of the response.
     pub(crate) fn ask(&self, body: &str) -> String {
-        Client::connect(self.port, &[body.to_owned()]).answer()
+        Connection::open(self.port).ask(body)
     }
 
     /// Starts a server that reads each request and returns a constant.
@@ -101,21 +113,18 @@ impl Drop for Server {
 pub(crate) fn serve(role: &str) {
     let runtime = Runtime::new().expect("the runtime starts");
     let served = match role {
-        "node" => runtime.block_on(serve_node()),
+        "node" => runtime.block_on(serve_node(BlockMode::Manual, Durability::Relaxed)),
+        "interval" => runtime.block_on(serve_node(BlockMode::Interval(INTERVAL), Durability::Flush)),
         _ => runtime.block_on(serve_bare()),
     };
     served.expect("the server serves");
     runtime.shutdown_background();
 }
 
-async fn serve_node() -> Result<(), Box<dyn Error>> {
+async fn serve_node(block_mode: BlockMode, durability: Durability) -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
-    let config = Config {
-        block_mode: BlockMode::Manual,
-        // The benchmark measures reads only, so it needs no flush.
-        durability: Durability::Relaxed,
-        ..Config::in_dir(dir.path().join("data"))
-    };
+    let genesis_accounts = (0..SENDERS).map(|number| (Wallet::stranger(number).address(), Qa::new(FUNDS))).collect();
+    let config = Config { block_mode, durability, genesis_accounts, ..Config::in_dir(dir.path().join("data")) };
     let node = Node::start(config).await?;
     print_port(node.addr().port())?;
     end_of_input().await?;
