@@ -22,6 +22,7 @@ mod server;
 
 use std::{env, iter::once, time::Duration};
 
+use mimalloc::MiMalloc;
 use serde_json::{Value, json};
 use silica_benches::measure::valid;
 use silica_tests::Wallet;
@@ -31,6 +32,10 @@ use self::{
     run::{Run, Turn},
     server::Server,
 };
+
+/// The allocator of the node.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The rows that compare two chains with the peer.
 const READS: [&str; 8] = [
