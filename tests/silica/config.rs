@@ -214,3 +214,19 @@ fn service_and_container_have_methods_for_developers_off() {
     assert!(container.lines().any(|line| line == "ENTRYPOINT [\"/silica\"]") && !container.contains("\nCMD"));
     assert!(effective(&[], &variables).contains(&off), "{variables:?}");
 }
+
+#[test]
+fn container_has_the_options_and_licences_of_a_release() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let [release, container] =
+        ["release.md", "operations/Containerfile"].map(|name| fs::read_to_string(docs.join(name)).unwrap());
+    let build = release.lines().find(|line| line.starts_with("cargo build --profile dist")).unwrap();
+    let options: Vec<_> = build.split(' ').collect();
+    assert!(options.contains(&"network"), "{build}");
+    let of_container = container.lines().find(|line| line.contains("cargo build")).unwrap();
+    assert!(options.iter().all(|option| of_container.split(' ').any(|word| word == *option)), "{of_container}");
+    for file in ["LICENSE-APACHE", "LICENSE-MIT", "/image/licenses/NOTICE"] {
+        assert!(container.contains(file), "{file}");
+    }
+    assert!(release.contains("`/licenses/NOTICE`"));
+}
