@@ -1,9 +1,10 @@
 //! Networks of several validators: four processes on loopback.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     net::TcpListener,
+    ops::RangeInclusive,
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -44,6 +45,32 @@ fn wait(what: &str, condition: impl Fn() -> bool) {
 
 fn height(node: &Node) -> u64 {
     node.result("GetNumTxBlocks", &json!([""])).as_str().unwrap().parse().unwrap()
+}
+
+/// Returns the text of `/metrics`.
+fn metrics(node: &Node) -> String {
+    String::from_utf8(node.connect().request("GET", "/metrics", b"").unwrap().body).unwrap()
+}
+
+/// Returns the metrics of the agreement of a member: for each name after `silica_agreement_`, the values by the label
+/// `member`. The label of a metric without labels is empty.
+fn agreement_metrics(node: &Node) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut found: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for line in metrics(node).lines() {
+        let Some((series, value)) = line.strip_prefix("silica_agreement_").and_then(|line| line.split_once(' ')) else {
+            continue;
+        };
+        let (name, labels) = series.split_once('{').unwrap_or((series, ""));
+        let member = if labels.is_empty() { "" } else { labels.strip_prefix("member=\"").unwrap() };
+        let member = member.trim_end_matches("\"}").to_owned();
+        found.entry(name.to_owned()).or_default().insert(member, value.to_owned());
+    }
+    found
+}
+
+/// Returns the page for operators of a network.
+fn page() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/network.md")).unwrap()
 }
 
 impl Validators {
@@ -109,11 +136,7 @@ impl Validators {
     /// Waits until all running members vote. A member that was late with its first start waits for a newer block.
     #[track_caller]
     fn wait_for_votes(&self) {
-        let votes = |node: &Node| {
-            let response = node.connect().request("GET", "/metrics", b"").unwrap();
-            String::from_utf8(response.body).unwrap().contains("silica_agreement_votes 1")
-        };
-        wait("vote", || self.running().all(votes));
+        wait("vote", || self.running().all(|node| metrics(node).contains("silica_agreement_votes 1")));
     }
 
     /// Checks that all running members return equal results for all blocks up to the lowest head.
@@ -135,6 +158,7 @@ impl Validators {
 
 #[test]
 fn members_answer_alike_and_each_takes_transactions() {
+    let begun = Instant::now();
     let validators =
         Validators::start(&[("interval = \"1s\"", "interval = \"100ms\""), ("ds-epoch = 100", "ds-epoch = 10")]);
     for member in 0..4 {
@@ -159,8 +183,50 @@ fn members_answer_alike_and_each_takes_transactions() {
     for method in ["IncreaseBlocknum", "silica_setBalance"] {
         assert!(node.call(method, &json!([1])).is_err(), "{method}");
     }
-    let metrics = String::from_utf8(node.connect().request("GET", "/metrics", b"").unwrap().body).unwrap();
-    assert!(metrics.contains("silica_agreement_peers 3"), "{metrics}");
+    validators.wait_for_votes();
+    check_agreement_metrics(&validators, begun.elapsed());
+}
+
+/// Checks names and values of the metrics of four members without a fault, which started at most this time before.
+#[track_caller]
+fn check_agreement_metrics(validators: &Validators, elapsed: Duration) {
+    let page = page();
+    let (_, table) = page.split_once("| Metric, after `silica_agreement_` |").expect("the page has a table of metrics");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').nth(1).unwrap().split(", with the label").next().unwrap());
+    let documented: BTreeSet<String> =
+        cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect();
+    assert!(documented.len() >= 10, "{documented:?}");
+    let (mut blocks, mut sealed, mut failed) = (u64::MAX, 0, 0);
+    for node in validators.running() {
+        let before = height(node);
+        let found = agreement_metrics(node);
+        let after = height(node);
+        assert_eq!(found.keys().cloned().collect::<BTreeSet<_>>(), documented);
+        let value = |name: &str| -> u64 { found[name][""].parse().unwrap() };
+        let check = |name: &str, expected: RangeInclusive<u64>| {
+            assert!(expected.contains(&value(name)), "{name}: expected {expected:?} in {found:#?}");
+        };
+        // Two heights decide each block.
+        check("height", 2 * before - 2..=2 * after + 2);
+        check("round", 0..=9);
+        check("peers", 3..=3);
+        check("votes", 1..=1);
+        check("dropped_messages_total", 0..=value("height"));
+        check("journal_flushes_total", before..=100 * after);
+        let flushes = Duration::from_secs_f64(found["journal_flush_seconds_total"][""].parse().unwrap());
+        assert!(flushes > Duration::ZERO && flushes < elapsed, "{flushes:?}");
+        let absent = &found["absent_votes_total"];
+        assert!(absent.keys().map(String::as_str).eq(NAMES), "{absent:?}");
+        // A certificate has the votes of three members at least.
+        let absent: u64 = absent.values().map(|count| count.parse::<u64>().unwrap()).sum();
+        assert!(absent <= value("height"), "{absent} absent votes");
+        blocks = blocks.min(before);
+        sealed += value("sealed_sessions_total");
+        failed += value("failed_sessions_total");
+    }
+    // The genesis block has no session.
+    assert!(sealed + 1 >= blocks && failed <= sealed, "{sealed} and {failed} sessions of {blocks} blocks");
 }
 
 #[test]
