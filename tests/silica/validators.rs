@@ -16,7 +16,7 @@ use std::{
 use serde_json::{Value, json};
 use silica_tests::{
     Directory, Node, Wallet,
-    node::{binary, free_ports, run},
+    node::{binary, command, free_ports, run},
 };
 
 /// Longest time for an event that must come.
@@ -424,6 +424,20 @@ fn members_restart_one_after_another_for_a_change_of_the_rules() {
     assert!(output.contains(&format!("Scilla rules of block {change}: expected latest/3")), "{output}");
 }
 
+/// Options that contradict a network file, each with a valid value.
+const CONTRADICTIONS: [[&str; 2]; 10] = [
+    ["--profile", "isolated"],
+    ["--chain-id", "222"],
+    ["--shards", "2"],
+    ["--blocks-per-ds-epoch", "100"],
+    ["--scilla-rules", "0.13"],
+    ["--accounts-file", "accounts.json"],
+    ["--mnemonic", "legal winner thank year wave sausage worth useful legal winner thank yellow"],
+    ["--block-mode", "manual"],
+    ["--developer", "on"],
+    ["--pause-id", "9"],
+];
+
 #[test]
 fn faults_of_a_member_are_named() {
     let validators = Validators::new(&[]);
@@ -435,13 +449,24 @@ fn faults_of_a_member_are_named() {
         assert!(output.contains(expected), "{expected:?} is missing in\n{output}");
     };
     check(&data, &with(&[]), "validator: expected on with a network file");
-    check(
-        &data,
-        &with(&["--validator", "--shards", "2"]),
-        "shards (by --shards): expected no value with a network file",
-    );
     check(&data, &with(&["--validator", "--durability", "relaxed"]), "durability: expected flush with a network file");
-    check(&data, &with(&["--validator", "--block-mode", "manual"]), "block-mode (by --block-mode): expected no value");
+    let page = page();
+    for [option, value] in CONTRADICTIONS {
+        let name = &option[2..];
+        let expected = format!("{name} (by {option}): expected no value with a network file");
+        check(&data, &with(&["--validator", option, value]), &expected);
+        let shown = if *option == *"--developer" { "`--developer on`".to_owned() } else { format!("`{option}`") };
+        assert!(page.contains(&shown), "{option}");
+    }
+    let ended = run(&["--ephemeral", "--listen", "127.0.0.1:0", "--network", &file, "--validator"]);
+    assert!(ended.output.contains("ephemeral: expected off with a network file, got on"), "{}", ended.output);
+    // An option of the environment contradicts the file too.
+    let data_text = data.to_str().unwrap();
+    let mut start = command(&["--network", &file, "--validator", "--data-dir", data_text, "--listen", "127.0.0.1:0"]);
+    let output = start.env("SILICA_CHAIN_ID", "222").output().unwrap();
+    let output = String::from_utf8(output.stderr).unwrap();
+    assert!(output.contains("chain-id (by SILICA_CHAIN_ID): expected no value with a network file"), "{output}");
+    assert!(!data.join("manifest.json").exists());
     check(&data, &[], "expected the directory of a single node");
     let alone = validators.path.join("alone");
     for option in [&["--validator"][..], &["--acknowledge", "pool"]] {
@@ -477,7 +502,7 @@ fn faults_of_a_member_are_named() {
     check(&data, &with(&["--validator", "--websocket", "off"]), &expected);
     drop(listener);
     // Another network has another id.
-    let node = Node::start_in(&data, &with(&["--validator", "--websocket", "off"]));
+    let node = Node::start_in(&data, &with(&["--validator", "--websocket", "off", "--developer", "off"]));
     assert_eq!(height(&node), 1);
     let (_, message) = node.error("IncreaseBlocknum", &json!([1]));
     assert!(message.ends_with("switched off, a network has no such methods"), "{message}");

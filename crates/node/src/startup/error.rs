@@ -102,6 +102,12 @@ pub enum StartError {
         /// The source of the option.
         by: String,
     },
+    /// The configuration has the secret for a pause, and no client can pause a member.
+    #[error("pause-id (by {by}): expected no value with a network file, because no client can pause a member, got one")]
+    PausedMember {
+        /// The source of the option.
+        by: String,
+    },
     /// The network file or its accounts file is invalid.
     #[error("cannot use the network file")]
     Network(#[source] Box<dyn std::error::Error + Send + Sync>),

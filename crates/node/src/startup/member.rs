@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     acknowledge::Acknowledge,
-    config::{Config, Durability},
+    config::{Config, Durability, When},
     data_dir::{DataDir, Manifest, Parameters},
     driver::{MemberRelay, NodeHandle},
     network::read_files,
@@ -28,7 +28,8 @@ use crate::{
 };
 
 /// The options that the network file replaces.
-const SET_BY_NETWORK: [&str; 8] = [
+const SET_BY_NETWORK: [&str; 9] = [
+    "profile",
     "chain-id",
     "shards",
     "blocks-per-ds-epoch",
@@ -59,8 +60,14 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     if config.durability != Durability::Flush {
         return Err(StartError::RelaxedMember);
     }
-    if let Some(option) = SET_BY_NETWORK.into_iter().find(|option| config.origins.has(option)) {
+    // A network has no methods for developers, so `off` contradicts nothing. The service file and the image have it.
+    let contradicts =
+        |option: &str| config.origins.has(option) && (option != "developer" || config.developer != When::Off);
+    if let Some(option) = SET_BY_NETWORK.into_iter().find(|option| contradicts(option)) {
         return Err(StartError::SetByNetwork { option, by: config.origins.of(option) });
+    }
+    if config.pause_id.is_some() {
+        return Err(StartError::PausedMember { by: config.origins.of("pause-id") });
     }
     let (network, text, accounts) = read_files(path).map_err(|error| StartError::Network(Box::new(error)))?;
     let accounts = Zeroizing::new(accounts);
