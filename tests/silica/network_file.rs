@@ -207,6 +207,10 @@ fn check_prints_every_fault_with_its_line() {
     let value = |member: &Value, field: &str| member[field].as_str().unwrap().to_owned();
     let of_second = |field: &str| format!("{field} = \"{}\"", value(&second, field));
     let of_first = |field: &str| format!("{field} = \"{}\"", value(&first, field));
+    let interval = || "blocks = \"interval\"\ninterval = \"1s\"".to_owned();
+    // The field is in the first of the changed lines.
+    let on_demand = |field: &str| format!("{field}\nblocks = \"on-demand\"");
+    let address = "[[address]]\nname = \"a\"\nagreement = \"127.0.0.1:4211\"\n";
     let cases = [
         ("name = \"local\"".to_owned(), "name = \"Local\"".to_owned(), "network.name: expected 1 to 64 lower-case"),
         (
@@ -254,6 +258,9 @@ fn check_prints_every_fault_with_its_line() {
             "network.max-body: expected a size from 256KiB to 16MiB",
         ),
         ("max-body".to_owned(), "max-boby".to_owned(), "network.max-boby: expected one of name, "),
+        (interval(), on_demand("max-idle = \"0ms\""), "network.max-idle: expected a duration from 1ms to 3600000ms"),
+        (interval(), on_demand("max-idle = \"2h\""), "network.max-idle: expected a duration from 1ms to 3600000ms"),
+        (interval(), on_demand("min-gap = \"2h\""), "network.min-gap: expected a duration from 0ms to 3600000ms"),
         (
             of_second("name"),
             of_first("name"),
@@ -266,6 +273,16 @@ fn check_prints_every_fault_with_its_line() {
             "127.0.0.1:4212".to_owned(),
             "127.0.0.1".to_owned(),
             "address.agreement: expected host:port, got \"127.0.0.1\"",
+        ),
+        (
+            address.to_owned(),
+            address.replace("name = \"a\"\n", ""),
+            "address.name: expected the name of a member, got no value",
+        ),
+        (
+            address.to_owned(),
+            "[[address]]\nname = \"a\"\n".to_owned(),
+            "address.agreement: expected host:port, got no value",
         ),
         (
             "[[address]]".to_owned(),

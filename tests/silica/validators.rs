@@ -487,6 +487,13 @@ fn faults_of_a_member_are_named() {
     let output = start.env("SILICA_CHAIN_ID", "222").output().unwrap();
     let output = String::from_utf8(output.stderr).unwrap();
     assert!(output.contains("chain-id (by SILICA_CHAIN_ID): expected no value with a network file"), "{output}");
+    for name in ["node.key", "peer.key"] {
+        let path = data.join(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let output = refused(&data, &with(&["--validator"]));
+        assert!(output.contains(name) && output.contains("expected mode 600, got mode 640"), "{output}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
     assert!(!data.join("manifest.json").exists());
     check(&data, &[], "expected the directory of a single node");
     let alone = validators.path.join("alone");
