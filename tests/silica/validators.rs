@@ -14,6 +14,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use silica_protocol::Address;
 use silica_tests::{
     Directory, Node, Wallet,
     node::{binary, command, free_ports, run},
@@ -459,6 +460,19 @@ fn check_no_control(node: &Node) {
     }
 }
 
+/// Checks that a member rejects a transaction that does not fit a message between the members.
+#[track_caller]
+fn check_large_transaction(node: &Node) {
+    let mut deployment = Wallet::funded(0).payment(1, Address::ZERO, 0);
+    deployment.code = "scilla_version 0".to_owned();
+    deployment.data = format!("[{}]", " ".repeat(128 << 10));
+    deployment.gas_limit = 200_000;
+    let (code, message) = node.error("CreateTransaction", &json!([deployment.json()]));
+    let expected = "transaction: expected at most 131072 bytes on a network of several validators, got 13";
+    assert!(code == -8 && message.starts_with(expected), "{code} {message}");
+    assert!(metrics(node).contains("\nsilica_pool_transactions 0\n"));
+}
+
 #[test]
 fn faults_of_a_member_are_named() {
     let validators = Validators::new(&[]);
@@ -533,6 +547,7 @@ fn faults_of_a_member_are_named() {
     let node = Node::start_in(&data, &with(&["--validator", "--websocket", "off", "--developer", "off"]));
     assert_eq!(height(&node), 1);
     check_no_control(&node);
+    check_large_transaction(&node);
     assert!(node.stop().status.success());
     fs::write(&file, text.replace("ds-epoch = 100", "ds-epoch = 99")).unwrap();
     check(&data, &with(&["--validator"]), "network id");

@@ -419,6 +419,30 @@ mod tests {
         assert_eq!(relay.push(&payment(3, 1)).1, 0);
     }
 
+    /// Sends a payment, whose batch member 2 confirms after 100 ms, except the transactions at these positions. Returns
+    /// the time until the relay no longer waits for one confirmation.
+    async fn time_of_confirmation(except: &'static [u16]) -> Duration {
+        let (relay, _producer) = relay(10);
+        let relay = Arc::new(relay);
+        let member = Arc::clone(&relay);
+        tokio::spawn(async move {
+            sleep(Duration::from_millis(100)).await;
+            let batch = member.sent.lock()[0].hash;
+            member.confirmed(2, batch, except);
+        });
+        let (begun, payment) = (tokio::time::Instant::now(), payment(0, 1));
+        relay.send(payment.hash(), payment, 1).await;
+        begun.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn confirmation_ends_the_wait_for_its_transactions() {
+        let time = time_of_confirmation(&[]).await;
+        assert!(time >= Duration::from_millis(100) && time < Duration::from_millis(110), "{time:?}");
+        let time = time_of_confirmation(&[0]).await;
+        assert!(time >= CONFIRM && time < CONFIRM + Duration::from_millis(10), "{time:?}");
+    }
+
     #[test]
     fn oldest_transaction_of_many_is_verified_again() {
         let mut seen = Seen::default();
