@@ -23,8 +23,8 @@ const EXCLUSIVE: [(&str, &str); 2] = [("ephemeral", "data-dir"), ("mnemonic", "a
 
 /// Options that `silica config print` writes as a comment if they have their defaults, because an explicit value has an
 /// additional effect. An explicit profile must be the profile of the chain. An explicit number of accounts requires a
-/// mnemonic.
-const COMMENTED_OUT: [&str; 2] = ["profile", "accounts"];
+/// mnemonic. `acknowledge` requires a network file, and a network file excludes `block-mode` and `developer`.
+const COMMENTED_OUT: [&str; 5] = ["profile", "accounts", "acknowledge", "block-mode", "developer"];
 
 /// An option, its value as text, and the source of the value.
 #[derive(Clone, Debug)]
