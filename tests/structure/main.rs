@@ -4,6 +4,7 @@
 
 mod circles;
 mod examples;
+mod fuzz_targets;
 mod layers;
 mod size;
 mod source;

@@ -1,6 +1,7 @@
 //! Comments, pages, string literals and names do not contain words that hide the subject of a sentence (docs/style.md).
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
@@ -31,7 +32,13 @@ const EXCEPTIONS: [(&str, &str); 2] = [
 ];
 
 /// Directories with files of other projects, or with files that a build makes.
-const LEFT_OUT: [&str; 5] = [".git", "data", "node_modules", "regressions", "target"];
+const LEFT_OUT: [&str; 7] = [".git", ".venv", "data", "dist", "node_modules", "regressions", "target"];
+
+/// Extensions of pages, and of code whose whole text is checked: its comments, strings and names.
+const WHOLE: [&str; 7] = ["css", "html", "js", "md", "mjs", "ts", "tsx"];
+
+/// Extensions of files with comments after `#`.
+const WITH_HASH: [&str; 5] = ["py", "service", "toml", "yaml", "yml"];
 
 /// Adds the files below a directory that contain comments or text for people.
 fn texts(directory: &Path, found: &mut Vec<PathBuf>) {
@@ -42,22 +49,29 @@ fn texts(directory: &Path, found: &mut Vec<PathBuf>) {
             if !LEFT_OUT.contains(&name) {
                 texts(&path, found);
             }
-        } else if is_page(&path) || is_rust(&path) || name == "run" || has_extension(&path, "toml") {
+        } else if is_whole(&path) || is_rust(&path) || is_script(&path) || has_extension(&path, &WITH_HASH) {
             found.push(path);
         }
     }
 }
 
-fn has_extension(path: &Path, expected: &str) -> bool {
-    path.extension().is_some_and(|extension| extension == expected)
+fn has_extension(path: &Path, expected: &[&str]) -> bool {
+    path.extension().is_some_and(|extension| expected.iter().any(|expected| extension == *expected))
 }
 
-fn is_page(path: &Path) -> bool {
-    has_extension(path, "md")
+fn is_whole(path: &Path) -> bool {
+    has_extension(path, &WHOLE)
 }
 
 fn is_rust(path: &Path) -> bool {
-    has_extension(path, "rs")
+    has_extension(path, &["rs"])
+}
+
+/// Returns whether a file without an extension is a script, or builds an image.
+fn is_script(path: &Path) -> bool {
+    let is = |name: Option<&OsStr>, expected: &str| name.is_some_and(|name| name == expected);
+    let directory = path.parent().and_then(Path::file_name);
+    is(path.file_name(), "run") || is(path.file_name(), "Containerfile") || is(directory, ".ci")
 }
 
 /// Returns the comment in a line of code, or `None` without a comment. A marker in a string literal does not start a
@@ -126,17 +140,21 @@ fn rejected(text: &str) -> impl Iterator<Item = &'static str> {
 
 /// Returns each rejected word of a file with its line. A phrase can continue on the next line.
 fn faults(path: &str, text: &str) -> Vec<String> {
-    let read = |line| {
-        if is_page(Path::new(path)) {
-            return Some(line);
+    let read = |line: &str| {
+        let path = Path::new(path);
+        if has_extension(path, &["md"]) {
+            return line.to_owned();
         }
-        comment(line, if is_rust(Path::new(path)) { "//" } else { "#" })
+        if is_whole(path) {
+            return words_of_name(line);
+        }
+        comment(line, if is_rust(path) { "//" } else { "#" }).unwrap_or_default().to_owned()
     };
-    let lines: Vec<&str> = text.lines().map(|line| read(line).unwrap_or_default()).collect();
+    let lines: Vec<String> = text.lines().map(read).collect();
     let mut faults = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let next = lines.get(index + 1).copied().unwrap_or_default();
-        let both = format!("{line} {}", next.trim_start_matches(['/', '!', '#', ' ']));
+        let next = lines.get(index + 1).map(String::as_str).unwrap_or_default();
+        let both = format!("{line} {}", next.trim_start_matches(['/', '!', '#', '*', ' ']));
         let of_next: Vec<_> = rejected(next).collect();
         let found = rejected(&both).filter(|word| !of_next.contains(word));
         faults.extend(found.map(|word| format!("{path}:{}: {word:?}", index + 1)));
@@ -153,6 +171,10 @@ fn texts_and_names_have_no_rejected_words() {
     texts(&root, &mut files);
     files.sort();
     assert!(files.len() > 500, "{} files", files.len());
+    for path in [".ci/notice", ".github/workflows/ci.yml", "docs/operations/Containerfile", "tests/clients/js/chain.js"]
+    {
+        assert!(files.contains(&root.join(path)), "{path}");
+    }
     let relative = |file: &Path| file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
     let mut unused: Vec<_> = EXCEPTIONS.iter().map(|(path, _)| *path).collect();
     let mut all = Vec::new();
@@ -175,7 +197,11 @@ fn rejected_words_are_found_in_comments_and_pages() {
     assert_eq!(faults("a.rs", "/// It is\n/// heard."), ["a.rs:1: \"is heard\""]);
     assert_eq!(faults("a.rs", "let one = 1; // Nobody."), ["a.rs:1: \"nobody\""]);
     assert_eq!(faults("a.md", "Likewise, Those who\nwait."), ["a.md:1: \"those who\"", "a.md:1: \"likewise\""]);
-    assert_eq!(faults("run", "told # told"), ["run:1: \"told\""]);
+    for name in ["run", "a.yml", "a.py", ".ci/notice"] {
+        assert_eq!(faults(name, "told # told"), [format!("{name}:1: \"told\"")]);
+    }
+    assert_eq!(faults("a.ts", "const isTold = 1; // Nobody."), ["a.ts:1: \"told\"", "a.ts:1: \"nobody\""]);
+    assert_eq!(faults("a.js", "/**\n * It is\n * heard.\n */"), ["a.js:2: \"is heard\""]);
     assert_eq!(faults("a.rs", "/// A retold story is untold."), [""; 0]);
 }
 

@@ -264,11 +264,11 @@ test('an address must match the type of its parameter', async () => {
   assert.deepEqual([held, supply], [adt('Some', ['Uint128'], ['1000']), '1000']);
   await call(payer, contract, 'TakeLibrary', [param('a', 'ByStr20', shown(library))]);
 
-  const nobody = wallet.create();
+  const stranger = wallet.create();
   const type =
     'ByStr20 with contract field balances : Map (ByStr20) (Uint128), field total_supply : Uint128 end';
   for (const [tag, params, message] of [
-    ['TakeAddresses', addresses(nobody, relay.address, gold.address), `Address not in use: ${shown(nobody)}`],
+    ['TakeAddresses', addresses(stranger, relay.address, gold.address), `Address not in use: ${shown(stranger)}`],
     ['TakeAddresses', addresses(payer, payer, gold.address), `No contract found at address: ${shown(payer)}`],
     [
       'TakeAddresses',

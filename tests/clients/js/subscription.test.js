@@ -12,10 +12,10 @@ const url = process.env.SILICA_URL.replace('http:', 'ws:');
 
 /** Collects the notifications of a subscription in order. `next` waits for the next one. */
 function listener(subscription, type) {
-  const told = [];
+  const messages = [];
   const waiting = [];
-  subscription.emitter.on(type, (message) => (waiting.shift() ?? ((m) => told.push(m)))(message));
-  return { next: () => (told.length > 0 ? told.shift() : new Promise((resolve) => waiting.push(resolve))) };
+  subscription.emitter.on(type, (message) => (waiting.shift() ?? ((m) => messages.push(m)))(message));
+  return { next: () => (messages.length > 0 ? messages.shift() : new Promise((resolve) => waiting.push(resolve))) };
 }
 
 test('a subscription gets each new block', async () => {
