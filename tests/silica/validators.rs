@@ -160,7 +160,7 @@ impl Validators {
 #[test]
 fn members_answer_alike_and_each_takes_transactions() {
     let begun = Instant::now();
-    let validators =
+    let mut validators =
         Validators::start(&[("interval = \"1s\"", "interval = \"100ms\""), ("ds-epoch = 100", "ds-epoch = 10")]);
     for member in 0..4 {
         // The member acknowledges the transaction when its block is committed.
@@ -186,6 +186,32 @@ fn members_answer_alike_and_each_takes_transactions() {
     }
     validators.wait_for_votes();
     check_agreement_metrics(&validators, begun.elapsed());
+    exclude_last_member(&mut validators);
+}
+
+/// Removes the address of the last member from the file of the others, as after a theft of its keys. Checks that the
+/// others go on without it.
+#[track_caller]
+fn exclude_last_member(validators: &mut Validators) {
+    let peers = |node: &Node| agreement_metrics(node)["peers"][""].parse::<u64>().unwrap();
+    let text = fs::read_to_string(validators.file()).unwrap();
+    let (others, last) = text.rsplit_once("[[address]]").unwrap();
+    assert!(last.contains("name = \"d\""), "{last}");
+    fs::write(validators.file(), others).unwrap();
+    for member in 0..3 {
+        assert!(validators.nodes[member].take().unwrap().stop().status.success());
+        validators.start_member(member);
+        validators.wait_for_votes();
+    }
+    // The last member still runs, and connects to the others again and again.
+    wait("exclusion", || validators.running().map(peers).eq([2, 2, 2, 0]));
+    let last = validators.nodes[3].take().unwrap();
+    let before = height(&last);
+    validators.wait_for_blocks(20);
+    let after = height(&last);
+    assert!(after < before + 10, "the excluded member got blocks {before} to {after}");
+    assert!(validators.running().map(peers).eq([2; 3]));
+    validators.check_equal();
 }
 
 /// Checks names and values of the metrics of four members without a fault, which started at most this time before.
