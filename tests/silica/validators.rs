@@ -160,8 +160,11 @@ impl Validators {
 #[test]
 fn members_answer_alike_and_each_takes_transactions() {
     let begun = Instant::now();
-    let mut validators =
-        Validators::start(&[("interval = \"1s\"", "interval = \"100ms\""), ("ds-epoch = 100", "ds-epoch = 10")]);
+    let mut validators = Validators::start(&[
+        ("interval = \"1s\"", "interval = \"100ms\""),
+        ("ds-epoch = 100", "ds-epoch = 10"),
+        ("agreement = \"127.0.0.1:", "agreement = \"localhost:"),
+    ]);
     for member in 0..4 {
         // The member acknowledges the transaction when its block is committed.
         let payment = Wallet::funded(member).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000);

@@ -250,7 +250,7 @@ impl Drop for Agreement {
 /// [`StartError`] names the reason.
 pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> {
     let Settings { network, key, peer_key, directory, listen, chain, driver } = settings;
-    let Checked { council, listen, consensus, peer_key } = check(&network, &key, &peer_key, listen)?;
+    let Checked { council, listen, mut consensus, peer_key } = check(&network, &key, &peer_key, listen)?;
     let index = council.index();
     let in_directory = |source| StartError::Directory { path: directory.clone(), source };
     fs::create_dir_all(&directory).map_err(in_directory)?;
@@ -262,10 +262,10 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         Err(TryLockError::Error(source)) => return Err(in_directory(source)),
     }
     // If the engine cannot listen, it only logs this, and continues without connections.
-    match TcpListener::bind(&listen) {
-        Ok(listener) => drop(listener),
-        Err(source) => return Err(StartError::Listen { address: listen, source }),
-    }
+    let bound = TcpListener::bind(&listen).and_then(|listener| listener.local_addr());
+    let bound = bound.map_err(|source| StartError::Listen { address: listen, source })?;
+    // The engine resolves names only to connect, not to listen.
+    consensus.p2p.listen_addr = config::multiaddr(&bound.to_string())?;
     let head = Arc::clone(chain.snapshot().latest_tx_block());
     let (is_first, now) = (head.header.number.get() == 0, time_of_start(&head, driver.now()));
     let Files { journal, records, first_start } = files(&directory, network.id(), is_first, now)?;

@@ -20,7 +20,7 @@ pub struct AddressError {
 }
 
 /// Returns the address of a host and a port in the form of the network library.
-fn multiaddr(address: &str) -> Result<Multiaddr, AddressError> {
+pub(crate) fn multiaddr(address: &str) -> Result<Multiaddr, AddressError> {
     let error = || AddressError { got: address.to_owned() };
     let (host, port) = address.rsplit_once(':').ok_or_else(error)?;
     let port: u16 = port.parse().map_err(|_| error())?;
