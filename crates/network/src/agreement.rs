@@ -583,3 +583,6 @@ async fn engine(
     shared.connected.notify_waiters();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,8 +48,8 @@ pub type Work = Box<dyn FnOnce(&mut dyn Application) + Send>;
 
 /// The node around the agreement.
 pub trait Driver: Send + Sync + 'static {
-    /// Runs work on the thread that owns the chain, after the work before it. Returns at once. A driver that is
-    /// stopping drops the work.
+    /// Runs work on the thread that owns the chain, after the work before it. Returns at once. If this thread has ended,
+    /// the driver drops the work. Then the member no longer votes.
     fn run(&self, work: Work);
 
     /// Returns the time of the clock.
@@ -174,16 +174,35 @@ pub(crate) const fn system_rng() -> SystemRng {
     UnwrapErr(getrandom::SysRng)
 }
 
+/// Work that has not ended. Its drop stops the votes of the member: the work has panicked, or the thread of the chain has
+/// ended before the work.
+struct Unfinished(Option<Arc<Shared>>);
+
+impl Unfinished {
+    fn end(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.take() {
+            shared.fail("the thread of the chain has ended; the log has the reason; start this member again");
+        }
+    }
+}
+
 impl Shared {
-    /// Runs work with the council on the thread of the chain.
+    /// Runs work with the council on the thread of the chain. The caller holds no lock of the status.
     pub(crate) fn run(
         self: &Arc<Self>,
         work: impl FnOnce(&Arc<Self>, &mut Council, &mut dyn Application) + Send + 'static,
     ) {
-        let shared = Arc::clone(self);
+        let (shared, unfinished) = (Arc::clone(self), Unfinished(Some(Arc::clone(self))));
         self.driver.run(Box::new(move |application| {
             let mut council = shared.council.lock();
             work(&shared, &mut council, application);
+            unfinished.end();
         }));
     }
 

@@ -1,6 +1,12 @@
 //! A chain whose disk can fail.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{
+    ops::RangeInclusive,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use silica_chain::{
     BuildError, CommitError, CommittedBlock, Edit, EditError, ExecutedBlock, InvalidBlock, PassError, Producer,
@@ -13,6 +19,8 @@ use silica_protocol::{BlockNumber, Timestamp, TxBlock};
 pub(crate) struct Disk {
     pub(crate) producer: Producer,
     pub(crate) fails: bool,
+    /// Whether the next commit of a block panics.
+    pub(crate) panics: Arc<AtomicBool>,
 }
 
 impl Application for Disk {
@@ -33,6 +41,7 @@ impl Application for Disk {
     }
 
     fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
+        assert!(!self.panics.load(Ordering::Relaxed), "a block that ends the thread of the chain");
         self.producer.commit(block)
     }
 

@@ -1,6 +1,9 @@
 //! Members that send false messages, fail and come back.
 
-use std::{fs, thread, time::Duration};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use silica_council::{Council, EntryId, Height, proposer};
 use silica_protocol::Timestamp;
@@ -102,6 +105,29 @@ fn a_member_whose_host_panics_stops_voting() {
         assert_eq!(member.status().failed, Some(reason));
     }
     assert_eq!(members[3].status().failed, None);
+}
+
+/// The first panic is in the work of the agreement, and the second one is before such work.
+#[test]
+fn a_member_whose_chain_panics_stops_voting() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 2);
+    members[2].panic_at_the_next_block();
+    members[2].wait_for_panic();
+    let begun = Instant::now();
+    let expected = "the thread of the chain has ended; the log has the reason; start this member again";
+    assert_eq!(members[2].wait_for_failure(), expected);
+    // A member without the failure has a head of some age before its readiness ends.
+    assert!(begun.elapsed() < Duration::from_secs(5) && !members[2].status().votes());
+    let target = members[0].height() + 2;
+    [0, 1, 3].iter().for_each(|index| members[*index].wait_for_height(target));
+    members[3].panic_now();
+    members[3].wait_for_panic();
+    assert_eq!(members[3].wait_for_failure(), expected);
+    // Both members return their blocks.
+    network.check_equal(&members, 2);
+    assert!(members[..2].iter().all(|member| member.status().votes()));
 }
 
 /// Stops a network so that the log of member 0 has votes. Returns the stores.

@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Sender, channel},
     },
     thread::{self, JoinHandle},
@@ -82,6 +82,10 @@ struct TestDriver {
     chain: Chain,
     /// The steps that this member still does.
     steps: AtomicU64,
+    /// The work after the last step. Its drop would stop the votes.
+    left: Mutex<Vec<Work>>,
+    /// Whether the next commit of a block panics.
+    panics: Arc<AtomicBool>,
     /// Microseconds by which the clock of this member is ahead.
     ahead: i64,
 }
@@ -91,7 +95,7 @@ impl Driver for TestDriver {
         // A member that is killed does no work after a number of steps.
         let left = self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         if left.is_err() {
-            return;
+            return self.left.lock().push(work);
         }
         if let Some(sender) = &*self.work.lock() {
             drop(sender.send(work));
@@ -323,8 +327,9 @@ impl Network {
         config.rule_changes.clone_from(&file.parameters().rule_changes);
         let (chain, producer) = self.chain_with(store, config);
         let (sender, queue) = channel::<Work>();
+        let panics = Arc::<AtomicBool>::default();
+        let mut disk = Disk { producer, fails: settings.fails_at_start, panics: Arc::clone(&panics) };
         let thread = thread::spawn(move || {
-            let mut disk = Disk { producer, fails: settings.fails_at_start };
             // The first work is the restoration of the journal.
             while let Ok(work) = queue.recv() {
                 work(&mut disk);
@@ -336,6 +341,8 @@ impl Network {
             work: Mutex::new(Some(sender)),
             chain: chain.clone(),
             steps: AtomicU64::new(settings.steps),
+            left: Mutex::default(),
+            panics,
             ahead: settings.ahead,
         });
         let directory = self.directory_of(index);
@@ -452,6 +459,21 @@ impl Member {
         self.agreement.as_ref().unwrap().send_batch(batch);
     }
 
+    /// Lets the next commit of a block panic.
+    pub(crate) fn panic_at_the_next_block(&self) {
+        self.driver.panics.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the thread of the chain panic, outside of the work of the agreement.
+    pub(crate) fn panic_now(&self) {
+        self.driver.run(Box::new(|_| panic!("work that ends the thread of the chain")));
+    }
+
+    /// Waits until the thread of the chain has panicked.
+    pub(crate) fn wait_for_panic(&mut self) {
+        assert!(self.thread.take().unwrap().join().is_err());
+    }
+
     /// Stops the member, and returns its store.
     pub(crate) fn stop(mut self) -> Store {
         self.end().into_store()
@@ -460,6 +482,7 @@ impl Member {
     fn end(&mut self) -> Producer {
         drop(self.agreement.take());
         drop(self.driver.work.lock().take());
+        self.driver.left.lock().clear();
         self.thread.take().unwrap().join().unwrap()
     }
 }
