@@ -13,9 +13,10 @@ use arc_malachitebft_app::{
     },
 };
 use arc_malachitebft_network::{
-    Channel, ChannelNames, Config, DiscoveryConfig, Event, GossipSubConfig, Multiaddr, NetworkIdentity, ProtocolNames,
-    PubSubMaxSizePerTopic, PubSubProtocol, TransportProtocol,
+    Channel, ChannelNames, Config, DiscoveryConfig, Event, GossipSubConfig, Multiaddr, NetworkIdentity, PeerId,
+    ProtocolNames, PubSubMaxSizePerTopic, PubSubProtocol, TransportProtocol,
 };
+use arc_malachitebft_sync::RawMessage;
 use borsh::{BorshDeserialize, BorshSerialize};
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use parking_lot::Mutex;
@@ -33,6 +34,9 @@ use crate::members::{Network, key, peer_key, wait};
 
 /// Bytes of an entry in one message.
 pub(crate) const CHUNK: u32 = 128 * 1024;
+
+/// Largest number of messages of a channel that a hostile member records.
+const RECORDED: usize = 100;
 
 /// A message between members, as it is on the wire.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
@@ -58,6 +62,14 @@ enum Signed {
     Proposal { height: u64, round: Round, value: [u8; 32], valid_round: Round, member: u16, signature: [u8; 64] },
 }
 
+#[derive(Clone, Debug, BorshSerialize)]
+struct Certificate {
+    height: u64,
+    round: Round,
+    value: [u8; 32],
+    signatures: Vec<(u16, [u8; 64])>,
+}
+
 /// What a hostile member does with each message of another member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
@@ -66,6 +78,18 @@ pub(crate) enum Habit {
     Echo,
     /// It takes part in co-signature sessions until its response, which is false.
     FalseResponses,
+    /// Its answers to requests for decided entries are false.
+    FalseAnswers,
+}
+
+/// Number of kinds of false answers.
+pub(crate) const ANSWERS: usize = 8;
+
+/// A message of a hostile member.
+enum Outgoing {
+    Publish(Channel, Vec<u8>),
+    /// A request for decided entries.
+    Request(PeerId, Vec<u8>),
 }
 
 /// The votes of the members, by member, height, round and kind.
@@ -74,19 +98,26 @@ struct Votes {
     first: BTreeMap<(u16, u64, Round, bool), NilOrVal<[u8; 32]>>,
     double: Vec<String>,
     /// The members of which messages can arrive here, and the other way round.
-    subscribed: BTreeSet<String>,
-    /// Number of answers to co-signature messages.
+    subscribed: BTreeSet<PeerId>,
+    /// Number of answers to co-signature messages, and to requests for decided entries.
     answers: usize,
+    /// The first messages of each channel.
+    messages: Vec<(Channel, Vec<u8>)>,
+    /// The answers of members to requests for decided entries.
+    entries: Vec<Vec<u8>>,
+    /// The members that have requested decided entries.
+    requested: BTreeSet<PeerId>,
 }
 
 /// A member without an engine.
 pub(crate) struct Hostile {
     _runtime: Runtime,
-    sender: mpsc::UnboundedSender<(Channel, Vec<u8>)>,
+    sender: mpsc::UnboundedSender<Outgoing>,
     votes: Arc<Mutex<Votes>>,
     network: NetworkId,
     pub(crate) index: usize,
     pub(crate) key: KeyPair,
+    pub(crate) peer: PeerId,
 }
 
 fn address(text: &str) -> Multiaddr {
@@ -120,7 +151,7 @@ fn config(network: &Network, index: usize) -> Config {
         pubsub_protocol: PubSubProtocol::GossipSub,
         channel_names: ChannelNames::default(),
         rpc_max_size: 10 << 20,
-        pubsub_max_size: 4 << 20,
+        pubsub_max_size: 8 << 20,
         pubsub_max_size_per_topic: PubSubMaxSizePerTopic::default(),
         sync_request_timeout: std::time::Duration::from_secs(10),
         sync_max_request_size: 1 << 20,
@@ -144,6 +175,12 @@ fn encode(part: &Part, stream: u64) -> Vec<u8> {
 }
 
 impl Votes {
+    fn record(&mut self, channel: Channel, bytes: &[u8]) {
+        if self.messages.iter().filter(|(of, _)| *of == channel).count() < RECORDED {
+            self.messages.push((channel, bytes.to_vec()));
+        }
+    }
+
     fn add(&mut self, bytes: &[u8]) {
         let Ok(Signed::Vote { kind, height, round, value, member, .. }) = borsh::from_slice(bytes) else { return };
         let at = (member, height, round, kind == VoteType::Precommit);
@@ -157,13 +194,18 @@ impl Votes {
 impl Hostile {
     /// Starts the member. Messages reach the others when they are connected.
     pub(crate) fn start(network: &Network, index: usize, habit: Habit) -> Self {
+        Self::start_as(network, index, habit, peer_key(index))
+    }
+
+    /// Starts the member with this secret key of its connections.
+    pub(crate) fn start_as(network: &Network, index: usize, habit: Habit, mut peer_key: [u8; 32]) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (config, key, id) = (config(network, index), key(index), network.file.id());
-        let (sender, mut queue) = mpsc::unbounded_channel::<(Channel, Vec<u8>)>();
+        let (sender, mut queue) = mpsc::unbounded_channel();
         let votes = Arc::<Mutex<Votes>>::default();
         let (record, own_key, again) = (Arc::clone(&votes), key.clone(), sender.clone());
-        runtime.block_on(async move {
-            let keypair = Keypair::ed25519_from_bytes(&mut peer_key(index)).unwrap();
+        let peer = runtime.block_on(async move {
+            let keypair = Keypair::ed25519_from_bytes(&mut peer_key).unwrap();
             let identity = NetworkIdentity::new(format!("m{index}"), keypair, Some(index.to_string()));
             let registry = arc_malachitebft_app::metrics::SharedRegistry::new(
                 arc_malachitebft_app::metrics::Registry::default(),
@@ -171,31 +213,57 @@ impl Hostile {
             );
             let (mut receive, control) =
                 arc_malachitebft_network::spawn(identity, config, registry).await.unwrap().split();
+            let (peer, control) = (control.peer_id(), Arc::new(control));
+            let replies = Arc::clone(&control);
             tokio::spawn(async move {
-                while let Some((channel, bytes)) = queue.recv().await {
-                    drop(control.publish(channel, bytes.into()).await);
+                while let Some(message) = queue.recv().await {
+                    match message {
+                        Outgoing::Publish(Channel::Sync, bytes) => {
+                            drop(control.broadcast(Channel::Sync, bytes.into()).await);
+                        }
+                        Outgoing::Publish(channel, bytes) => drop(control.publish(channel, bytes.into()).await),
+                        Outgoing::Request(peer, bytes) => drop(control.sync_request(peer, bytes.into()).await),
+                    }
                 }
             });
             tokio::spawn(async move {
                 let mut stream = 1 << 40;
                 while let Some(event) = receive.recv().await {
-                    if let Event::PeerSubscribed(peer, _) = &event {
-                        record.lock().subscribed.insert(peer.to_string());
-                    } else if let Event::ConsensusMessage(Channel::Consensus, _, _, bytes) = &event {
-                        record.lock().add(bytes);
-                    } else if let Event::ConsensusMessage(Channel::ProposalParts, _, _, bytes) = &event {
-                        stream += 1;
-                        let part = borsh::from_slice::<StreamMessage<Part>>(bytes).unwrap().content;
-                        let StreamContent::Data(part) = part else { continue };
-                        if let Some(part) = answer(habit, part, (&id, index, &own_key)) {
-                            record.lock().answers += 1;
-                            drop(again.send((Channel::ProposalParts, encode(&part, stream))));
+                    match event {
+                        Event::PeerSubscribed(peer, _) => drop(record.lock().subscribed.insert(peer)),
+                        Event::LivenessMessage(channel, _, bytes) => record.lock().record(channel, &bytes),
+                        Event::ConsensusMessage(channel, _, _, bytes) => {
+                            let mut votes = record.lock();
+                            votes.record(channel, &bytes);
+                            if channel == Channel::Consensus {
+                                votes.add(&bytes);
+                            } else if channel == Channel::ProposalParts {
+                                stream += 1;
+                                let part = borsh::from_slice::<StreamMessage<Part>>(&bytes).unwrap().content;
+                                let StreamContent::Data(part) = part else { continue };
+                                if let Some(part) = answer(habit, part, (&id, index, &own_key)) {
+                                    votes.answers += 1;
+                                    drop(again.send(Outgoing::Publish(Channel::ProposalParts, encode(&part, stream))));
+                                }
+                            }
                         }
+                        Event::Sync(RawMessage::Request { request_id, peer, body }) if habit == Habit::FalseAnswers => {
+                            let answer = {
+                                let mut votes = record.lock();
+                                votes.requested.insert(peer);
+                                votes.answers += 1;
+                                false_answer(votes.answers, &body, votes.entries.first())
+                            };
+                            drop(replies.sync_reply(request_id, answer.into()).await);
+                        }
+                        Event::Sync(RawMessage::Response { body, .. }) => record.lock().entries.push(body.to_vec()),
+                        _ => {}
                     }
                 }
             });
+            peer
         });
-        Self { _runtime: runtime, sender, votes, network: network.file.id(), index, key }
+        Self { _runtime: runtime, sender, votes, network: network.file.id(), index, key, peer }
     }
 
     /// Waits until this number of members receives messages of this one.
@@ -205,7 +273,29 @@ impl Hostile {
     }
 
     pub(crate) fn send_bytes(&self, channel: Channel, bytes: Vec<u8>) {
-        self.sender.send((channel, bytes)).unwrap();
+        assert!(self.sender.send(Outgoing::Publish(channel, bytes)).is_ok());
+    }
+
+    /// Requests decided entries from all members, with this range or these bytes.
+    pub(crate) fn request(&self, bytes: &[u8]) {
+        for peer in &self.votes.lock().subscribed {
+            assert!(self.sender.send(Outgoing::Request(*peer, bytes.to_vec())).is_ok());
+        }
+    }
+
+    /// Announces that this member has the certificates of these heights.
+    pub(crate) fn announce(&self, first: u64, last: u64) {
+        self.send_bytes(Channel::Sync, borsh::to_vec(&(self.peer, last, first)).unwrap());
+    }
+
+    /// Returns the first messages of each channel that have arrived.
+    pub(crate) fn messages(&self) -> Vec<(Channel, Vec<u8>)> {
+        self.votes.lock().messages.clone()
+    }
+
+    /// Returns the answers of members to requests for decided entries.
+    pub(crate) fn entries(&self) -> Vec<Vec<u8>> {
+        self.votes.lock().entries.clone()
     }
 
     pub(crate) fn send(&self, part: &Part, stream: u64) {
@@ -245,7 +335,17 @@ impl Hostile {
         self.send(&Part::Entry { header, signature, position: 0, bytes }, stream);
     }
 
-    /// Returns the number of answers to co-signature messages.
+    /// Forgets the members that have requested decided entries.
+    pub(crate) fn forget_requests(&self) {
+        self.votes.lock().requested.clear();
+    }
+
+    /// Returns whether the member with this identity has requested decided entries.
+    pub(crate) fn has_request_of(&self, peer: &str) -> bool {
+        self.votes.lock().requested.iter().any(|it| it.to_string() == peer)
+    }
+
+    /// Returns the number of answers to co-signature messages, and to requests for decided entries.
     pub(crate) fn answers(&self) -> usize {
         self.votes.lock().answers
     }
@@ -298,5 +398,30 @@ fn false_content(content: &Content, session: SessionId, index: usize) -> Option<
             Some(Content::Responses(*round, vec![response; points[0].len()]))
         }
         Content::Set { .. } | Content::Points(..) | Content::Responses(..) | Content::First(_) => None,
+    }
+}
+
+/// Returns an answer to a request for decided entries. `entries` is a correct answer to another request.
+fn false_answer(count: usize, request: &[u8], entries: Option<&Vec<u8>>) -> Vec<u8> {
+    let (first, last): (u64, u64) = borsh::from_slice(request).unwrap();
+    let answer = |first: u64, signatures: &[(u16, [u8; 64])]| {
+        let value = |height| {
+            let (value, signatures) = ([7; 32], signatures.to_vec());
+            let certificate = Certificate { height, round: Round::new(0), value, signatures };
+            (borsh::to_vec(&(certificate.clone(), vec![1_u8; 100])).unwrap(), certificate)
+        };
+        let values: Vec<_> = (first..=last.min(first.saturating_add(9))).map(value).collect();
+        borsh::to_vec(&(first, values)).unwrap()
+    };
+    match count % ANSWERS {
+        0 => Vec::new(),
+        1 => vec![0xff; 200],
+        // The largest answer of this network has 9 MiB.
+        2 => vec![1; (9 << 20) + 1],
+        3 => entries.cloned().unwrap_or_default(),
+        4 => answer(first, &[]),
+        5 => answer(first, &[(0, [1; 64]), (1, [1; 64]), (2, [1; 64])]),
+        6 => answer(first.saturating_sub(1), &[]),
+        _ => borsh::to_vec(&(first, Vec::<u8>::new())).unwrap(),
     }
 }

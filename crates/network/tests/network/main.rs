@@ -1,6 +1,7 @@
 //! Members of a network in one process, each with an engine, a runtime and a chain in memory of its own, on loopback.
 #![cfg(test)]
 
+mod attacks;
 mod clocks;
 mod copies;
 mod disk;
