@@ -1,7 +1,8 @@
-//! Messages that no correct member sends.
+//! Messages that no correct member sends, and peers that are no members.
 
 use std::{fs, iter};
 
+use arc_malachitebft_app::types::core::VoteType;
 use arc_malachitebft_network::Channel;
 use chacha20::{
     ChaCha8Rng,
@@ -10,7 +11,7 @@ use chacha20::{
 
 use crate::{
     hostile::{ANSWERS, Habit, Hostile, Part},
-    members::{Member, Network, pay, wait, wait_for_blocks, wait_for_height},
+    members::{FalseSettings, Member, Network, pay, peer_key, wait, wait_for_blocks, wait_for_height},
 };
 
 /// The absence of one member costs each fourth height this time.
@@ -140,4 +141,52 @@ fn a_member_sends_false_answers_and_requests_for_decided_entries() {
     });
     members[2].wait_for_height(height);
     network.check_equal(&members, height);
+}
+
+/// Checks that the members make blocks without the votes and the connections of another peer.
+#[track_caller]
+fn go_on_without(network: &Network, members: &[Member]) {
+    go_on(network, members);
+    for member in members {
+        let (height, status) = (member.height(), member.status());
+        assert_eq!((status.peers, status.failed), (2, None));
+        // Each block has two decisions.
+        assert!(status.absent["m3"] >= 2 * height, "{height}: {:?}", status.absent);
+    }
+}
+
+/// The peer has the key of the votes of a member, and another key of its connections.
+#[test]
+fn a_peer_that_is_not_in_the_file_gets_and_gives_no_votes() {
+    let network = Network::new(4, TIMING);
+    let members: Vec<_> = (0..3).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 1);
+    let stranger = Hostile::start_as(&network, 3, Habit::Silent, peer_key(77));
+    for _ in 0..3 {
+        let next = 2 * members[0].height();
+        for height in next..next + 10 {
+            for (kind, value) in [VoteType::Prevote, VoteType::Precommit]
+                .into_iter()
+                .flat_map(|kind| [(kind, None), (kind, Some([1; 32])), (kind, Some([2; 32]))])
+            {
+                stranger.vote(kind, height, value);
+            }
+        }
+        go_on_without(&network, &members);
+    }
+    assert_eq!(stranger.votes(), 0);
+}
+
+/// The network id is part of the names of the protocols.
+#[test]
+fn a_member_with_another_network_file_does_not_connect() {
+    let network = Network::new(4, TIMING);
+    let members: Vec<_> = (0..3).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 1);
+    let other = FalseSettings::of(3).file(|text| text.replace("max-body = \"4MiB\"", "max-body = \"5MiB\""));
+    let other = network.start_with(3, other).unwrap();
+    for _ in 0..3 {
+        go_on_without(&network, &members);
+    }
+    assert_eq!((other.status().peers, other.height(), other.status().height), (0, 0, 0));
 }

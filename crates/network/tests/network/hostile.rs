@@ -21,7 +21,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use parking_lot::Mutex;
 use silica_council::{
-    CoSignMessage, CoSignRound, Content, EntryId, EntryProposal, Height, ItemHashes, NetworkId, SessionId, proposer,
+    CoSignMessage, CoSignRound, Content, EntryId, EntryProposal, Height, ItemHashes, NetworkId, SessionId, Vote,
+    VoteKind, proposer,
 };
 use silica_crypto::{
     KeyPair,
@@ -309,6 +310,27 @@ impl Hostile {
         bytes.extend(self.network.as_bytes());
         bytes.extend(borsh::to_vec(header).unwrap());
         *self.key.sign(&bytes).unwrap().as_bytes()
+    }
+
+    /// Sends a vote in round 0 of a height.
+    pub(crate) fn vote(&self, kind: VoteType, height: u64, value: Option<[u8; 32]>) {
+        let of = if kind == VoteType::Prevote { VoteKind::Prevote } else { VoteKind::Precommit };
+        let at = Height::new(height).unwrap();
+        let vote = Vote { kind: of, height: at, round: 0, value: value.map(EntryId::new) };
+        let signed = Signed::Vote {
+            kind,
+            height,
+            round: Round::new(0),
+            value: value.map_or(NilOrVal::Nil, NilOrVal::Val),
+            member: u16::try_from(self.index).unwrap(),
+            signature: *vote.sign(&self.network, &self.key).as_bytes(),
+        };
+        self.send_bytes(Channel::Consensus, borsh::to_vec(&signed).unwrap());
+    }
+
+    /// Returns the number of votes of members that have arrived.
+    pub(crate) fn votes(&self) -> usize {
+        self.votes.lock().first.len()
     }
 
     /// Proposes an entry of one part, or the first part of a longer one.

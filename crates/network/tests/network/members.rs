@@ -141,6 +141,8 @@ pub(crate) struct FalseSettings {
     fails_at_start: bool,
     /// The first block with other Scilla rules in the network file of the member, if there is one.
     rules_from: Option<u64>,
+    /// Changes the network file of the member.
+    change: fn(&str) -> String,
 }
 
 impl FalseSettings {
@@ -155,6 +157,7 @@ impl FalseSettings {
             ahead: 0,
             fails_at_start: false,
             rules_from: None,
+            change: str::to_owned,
         }
     }
 
@@ -186,6 +189,11 @@ impl FalseSettings {
     /// Gives the member a network file in which the Scilla rules change at this block.
     pub(crate) fn rules_from(self, block: u64) -> Self {
         Self { rules_from: Some(block), ..self }
+    }
+
+    /// Changes the network file of the member.
+    pub(crate) fn file(self, change: fn(&str) -> String) -> Self {
+        Self { change, ..self }
     }
 
     pub(crate) fn key(self, key: usize) -> Self {
@@ -322,7 +330,8 @@ impl Network {
 
     pub(crate) fn start_over(&self, index: usize, store: Store, settings: FalseSettings) -> Result<Member, StartError> {
         let change = |block| format!("\n[[rules-from]]\nblock = {block}\nscilla-rules = \"latest/3\"\n");
-        let file = NetworkFile::parse(&(self.text.clone() + &settings.rules_from.map_or_else(String::new, change)));
+        let text = (settings.change)(&self.text) + &settings.rules_from.map_or_else(String::new, change);
+        let file = NetworkFile::parse(&text);
         let file = file.unwrap();
         let mut config = Self::config();
         config.coinbase_reward = settings.reward.map_or(config.coinbase_reward, Qa::new);
