@@ -1,4 +1,4 @@
-//! The end of the consensus engine.
+//! The end of the consensus engine, and a journal that does not belong to the chain.
 
 use std::{fmt::Write as _, thread, time::Instant};
 
@@ -89,4 +89,20 @@ fn the_end_of_the_engine_stops_the_votes() {
     // The engine sends this message if the thread of its log panics, or cannot write. It then stops its other actors.
     let failure = || NodeMsg::SafetyFailure("a failure of the log".to_owned());
     assert_eq!(reason_after(|_, node| node.send_message(failure()).unwrap()), expected);
+}
+
+/// As after the restoration of an old chain next to a newer directory of the agreement.
+#[test]
+fn a_journal_of_a_later_block_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = settings(directory.path());
+    let mut journal = Journal::create(directory.path(), settings.network.id()).unwrap();
+    let (height, id) = (Height::new(5).unwrap(), silica_council::EntryId::new([1; 32]));
+    journal.append(&JournalRecord { kind: RecordKind::Entry, height, id, content: vec![1; 10] }).unwrap();
+    drop(journal);
+    fs::write(directory.path().join(WAL), "").unwrap();
+    let error = start(settings).unwrap_err();
+    assert!(matches!(error, StartError::Ahead { expected: 1, got: 3 }), "{error}");
+    let expected = "agreement journal: expected a decision of block 1, got a decision of block 3";
+    assert_eq!(error.to_string(), expected);
 }

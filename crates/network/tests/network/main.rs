@@ -177,6 +177,12 @@ fn faults_of_the_start_are_named() {
     assert!(error.starts_with("peer key: expected the key of 12D3KooW"), "{error}");
     let error = network.start_with(1, FalseSettings::of(1).key(77)).err().unwrap().to_string();
     assert!(error.starts_with("key: expected the key of a member"), "{error}");
+    let without = |text: &str| {
+        let (before, address) = text.split_once("\n[[address]]\nname = \"m1\"\nagreement = ").unwrap();
+        before.to_owned() + address.split_once('\n').unwrap().1
+    };
+    let error = network.start_with(1, FalseSettings::of(1).file(without)).err().unwrap().to_string();
+    assert_eq!(error, "address: expected an address of member m1 in the network file, got none");
     let members: Vec<_> = [member].into_iter().chain((1..4).map(|index| network.start(index))).collect();
     wait_for_height(&members, 2);
     let mut stopped: Vec<_> = members.into_iter().map(Member::stop).collect();
