@@ -66,9 +66,7 @@ impl Actor for Host {
             }
             HostMsg::Decided { certificate, extensions: _, reply_to } => shared.decide(certificate, reply_to),
             HostMsg::Finalized { certificate, extensions: _, evidence, reply_to } => {
-                if !evidence.is_empty() {
-                    tracing::warn!(height = %certificate.height, ?evidence, "a member has signed two different votes or proposals");
-                }
+                shared.note_evidence(&evidence);
                 shared.go_on(certificate.height, reply_to);
             }
             HostMsg::GetDecidedValues { range, reply_to } => {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use arc_malachitebft_app::{
-    consensus::LocallyProposedValue,
+    consensus::{LocallyProposedValue, MisbehaviorEvidence},
     engine::{consensus::ConsensusRef, network::NetworkMsg, network::NetworkRef},
     streaming::{StreamContent, StreamId, StreamMessage},
     types::{
@@ -79,6 +79,8 @@ pub struct Status {
     /// Number of messages of other members that this member has dropped because they are invalid, or because too many
     /// messages of their sender wait. Messages that come late do not count.
     pub dropped: u64,
+    /// Number of pairs of different votes or proposals that a member has signed for one round.
+    pub double_votes: u64,
     /// For each member, by its name: the number of decisions whose certificate has no vote of this member.
     pub absent: BTreeMap<String, u64>,
     /// Number of flushes of the journal.
@@ -394,6 +396,21 @@ impl Shared {
             if !has_vote(certificate, MemberIndex(index)) {
                 *count = count.saturating_add(1);
             }
+        }
+    }
+
+    /// Logs and counts the pairs of different votes and of different proposals that a member has signed for one round.
+    /// The engine keeps at most three pairs of each kind, member and height.
+    pub(crate) fn note_evidence(&self, evidence: &MisbehaviorEvidence<Ctx>) {
+        let votes = evidence.votes.iter().flat_map(|(_, pairs)| pairs);
+        let votes = votes.map(|(vote, _)| ("votes", vote.member, vote.height, vote.round));
+        let proposals = evidence.proposals.iter().flat_map(|(_, pairs)| pairs);
+        let proposals = proposals.map(|(it, _)| ("proposals", it.member, it.height, it.round));
+        for (what, member, height, round) in votes.chain(proposals) {
+            let member = self.name_of(usize::from(member.0));
+            tracing::warn!(member, %height, %round, "a member has signed two different {what} of one round");
+            let mut status = self.status.lock();
+            status.double_votes = status.double_votes.saturating_add(1);
         }
     }
 

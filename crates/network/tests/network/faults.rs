@@ -61,6 +61,7 @@ fn a_member_proposes_two_bodies() {
     wait_for_height(&members, 2);
     network.check_equal(&members, 2);
     hostile.check_votes();
+    assert!(members.iter().any(|member| member.status().double_votes > 0));
 }
 
 #[test]
