@@ -18,6 +18,7 @@ use crate::{
     context::Ctx,
     signer::VoteVerifier,
     simulation::{
+        PARTITIONS,
         member::{Member, Running, Status},
         network::{self, Shape},
         verifier::SharedVerifier,
@@ -387,10 +388,10 @@ impl World {
             }
         }
         if self.time >= self.cut.1 && self.happens(partition) {
-            self.see("a partition");
             let until = self.time + self.draw(30_000);
             let (one, other) = (self.pick(self.members.len()), self.pick(self.members.len()));
-            match self.draw(5) {
+            let kind = self.draw(5);
+            match kind {
                 0 => self.interrupt(|from, _| from == one, until),
                 1 => self.interrupt(|_, to| to == one, until),
                 2 => self.interrupt(|from, to| (from, to) == (one, other), until),
@@ -399,6 +400,10 @@ impl World {
                     let part: Vec<_> = (0..self.members.len()).filter(|_| self.draw(2) == 0).collect();
                     self.divide(part, until);
                 }
+            }
+            // Both members can be one, and a part can be empty.
+            if !self.cut.0.is_empty() {
+                self.see(PARTITIONS[usize::try_from(kind).unwrap()]);
             }
         }
     }
