@@ -27,8 +27,8 @@ pub(crate) const FIRST_READ: &str = "GetTransaction_first_read";
 /// The rows of this module.
 pub(crate) const ROWS: [&str; 2] = [FIRST_READ, CREATE];
 
-/// Number of payments in each turn, which is below the number that fits into a block. Each payment is new, because a node
-/// accepts it only once.
+/// Number of payments in each turn, which is below the number that fits into a block. Each payment is new, because a
+/// node accepts it only once.
 const PAYMENTS_IN_TURN: usize = 3_000;
 /// Number of first reads in each turn.
 const READS_IN_TURN: usize = 1_000;
@@ -43,8 +43,8 @@ const IN_BLOCK: usize = 10;
 /// Time after which the program ends if payments are not in blocks.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// Measures `CreateTransaction` without blocks on chains of different lengths, and in interval mode with the blocks of the
-/// payments. Compares the times with the verification of a signature and the bare server together.
+/// Measures `CreateTransaction` without blocks on chains of different lengths, and in interval mode with the blocks of
+/// the payments. Compares the times with the verification of a signature and the bare server together.
 pub(crate) fn create(run: &Run) {
     let in_turn = run.share(PAYMENTS_IN_TURN);
     let payments = payments(run.turns() * in_turn + 1);
@@ -141,8 +141,8 @@ fn wait_for_blocks(connection: &mut Connection, expected: usize) {
     }
 }
 
-/// Ends the program if the blocks do not have this number of successful payments. Returns the numbers of payments and of
-/// blocks with payments.
+/// Ends the program if the blocks do not have this number of successful payments. Returns the numbers of payments and
+/// of blocks with payments.
 fn check_blocks(node: &Server, expected: usize) -> String {
     let mut connection = Connection::open(node.port());
     let mut ask = |body: &str| -> Value { serde_json::from_str(&connection.ask(body)).expect("the response is JSON") };
