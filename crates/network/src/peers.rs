@@ -1,6 +1,10 @@
 //! The members that are connected.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use arc_malachitebft_app::{
     engine::network::{NetworkEvent, NetworkMsg, NetworkRef, PersistentPeersOp},
@@ -67,6 +71,10 @@ impl Unsubscribed {
 /// The announcements of the members.
 #[derive(Debug, Default)]
 pub(crate) struct State {
+    /// The peers that have identified themselves with the protocols of this network.
+    identified: BTreeSet<PeerId>,
+    /// The peers that can receive messages.
+    subscribed: BTreeSet<PeerId>,
     histories: Histories,
     unsubscribed: Unsubscribed,
 }
@@ -142,7 +150,7 @@ impl Actor for Peers {
         &self,
         _: ActorRef<PeerEvent>,
         event: PeerEvent,
-        State { histories, unsubscribed }: &mut State,
+        State { identified, subscribed, histories, unsubscribed }: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         let shared = &self.shared;
         let others = shared.committee.len().saturating_sub(1);
@@ -157,8 +165,17 @@ impl Actor for Peers {
                 return Ok(());
             }
         };
-        // A message before the subscription would be lost.
-        if let NetworkEvent::PeerSubscribed(peer, _) = &event
+        // A message before the subscription would be lost. A member with another network file can subscribe before it
+        // identifies itself, which ends its connection.
+        if let NetworkEvent::PeerConnected(peer) = &event {
+            identified.insert(*peer);
+        }
+        if let NetworkEvent::PeerSubscribed(peer, _) = &event {
+            subscribed.insert(*peer);
+        }
+        if let NetworkEvent::PeerConnected(peer) | NetworkEvent::PeerSubscribed(peer, _) = &event
+            && identified.contains(peer)
+            && subscribed.contains(peer)
             && shared.member_of(peer).is_some()
             && shared.peers.lock().insert(*peer)
         {
@@ -182,11 +199,13 @@ impl Actor for Peers {
                 );
             }
         }
-        if let NetworkEvent::PeerDisconnected(peer) = &event
-            && shared.peers.lock().remove(peer)
-        {
-            let connected = shared.count_peers();
-            tracing::warn!(member = shared.name_of_peer(peer), connected, of = others, "a member has disconnected");
+        if let NetworkEvent::PeerDisconnected(peer) = &event {
+            identified.remove(peer);
+            subscribed.remove(peer);
+            if shared.peers.lock().remove(peer) {
+                let connected = shared.count_peers();
+                tracing::warn!(member = shared.name_of_peer(peer), connected, of = others, "a member has disconnected");
+            }
         }
         Ok(())
     }

@@ -199,6 +199,7 @@ impl Hostile {
     }
 
     /// Starts the member with this secret key of its connections.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a hostile member ignores all other events")]
     pub(crate) fn start_as(network: &Network, index: usize, habit: Habit, mut peer_key: [u8; 32]) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (config, key, id) = (config(network, index), key(index), network.file.id());
@@ -326,11 +327,6 @@ impl Hostile {
             signature: *vote.sign(&self.network, &self.key).as_bytes(),
         };
         self.send_bytes(Channel::Consensus, borsh::to_vec(&signed).unwrap());
-    }
-
-    /// Returns the number of votes of members that have arrived.
-    pub(crate) fn votes(&self) -> usize {
-        self.votes.lock().first.len()
     }
 
     /// Proposes an entry of one part, or the first part of a longer one.
