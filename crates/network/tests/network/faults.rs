@@ -122,7 +122,9 @@ fn a_member_whose_chain_panics_stops_voting() {
     // A member without the failure has a head of some age before its readiness ends.
     assert!(begun.elapsed() < Duration::from_secs(5) && !members[2].status().votes());
     let target = members[0].height() + 2;
-    [0, 1, 3].iter().for_each(|index| members[*index].wait_for_height(target));
+    for index in [0, 1, 3] {
+        members[index].wait_for_height(target);
+    }
     members[3].panic_now();
     members[3].wait_for_panic();
     assert_eq!(members[3].wait_for_failure(), expected);
