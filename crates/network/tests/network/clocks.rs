@@ -24,7 +24,7 @@ fn highest_round(members: &[Member], height: u64) -> u32 {
 #[test]
 fn clocks_within_the_drift_need_no_further_round() {
     for ahead in [[0, 900, 0, -900], [1_500, 0, 0, 0], [0, 0, -1_500, 0]] {
-        let network = Network::new(4, "interval = \"20ms\"\npropose-timeout = \"10s\"");
+        let network = Network::alone(4, "interval = \"20ms\"\npropose-timeout = \"10s\"");
         let members = start(&network, ahead);
         // A member that is not connected yet misses its first turn.
         wait_for_height(&members, 2);

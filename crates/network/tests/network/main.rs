@@ -202,7 +202,7 @@ fn member_with_damaged_certificates_starts_without_them() {
     let (store, path) = (members.pop().unwrap().stop(), network.directory_of(3).join("certificates"));
     std::fs::write(path.join("conf"), "something else").unwrap();
     let error = network.start_with(3, FalseSettings::of(3)).err().unwrap().to_string();
-    let remedy = "delete a damaged one, and start the member again: the votes are in other files";
+    let remedy = "if the database is damaged, delete it, and start the member again; the votes";
     assert!(error.contains(&path.display().to_string()) && error.contains(remedy), "{error}");
     std::fs::remove_dir_all(path).unwrap();
     members.push(network.start_again(3, store));

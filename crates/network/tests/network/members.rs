@@ -3,18 +3,18 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
         mpsc::{Sender, channel},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use silica_chain::{Chain, ChainConfig, Genesis, Producer, config::NoncePolicy, open};
 use silica_council::{Member as FileMember, NetworkFile, PeerId, TransactionBatch};
 use silica_crypto::KeyPair;
@@ -32,6 +32,15 @@ pub(crate) const PANIC: &[u8] = b"panic";
 /// The end of the errors about lost votes.
 pub(crate) const REMEDY: &str = "; the member has no record of its votes; once the first block is older than twice the \
                                  drift, start the member with its keys in a new data directory";
+
+/// The right of a test to run a network.
+#[derive(Debug)]
+enum Turn {
+    Shared { _lock: RwLockReadGuard<'static, ()> },
+    Alone { _lock: RwLockWriteGuard<'static, ()> },
+}
+
+static TURN: RwLock<()> = RwLock::new(());
 
 /// Longest time for an event that must come.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -72,8 +81,7 @@ pub(crate) struct Network {
     /// The text of `file`.
     text: String,
     directory: tempfile::TempDir,
-    /// Four engines use both processors, so one network runs at a time.
-    _turn: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 /// The driver of a member: a thread that owns its producer.
@@ -205,11 +213,33 @@ impl FalseSettings {
     }
 }
 
+/// Returns an address that no other member has. Its port is below those of outgoing connections, which are usually 32768
+/// to 60999, so a member that starts again finds its port free.
+fn free_address() -> SocketAddr {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let ports = 12_000..32_000_u32;
+    // Test processes that run at the same time begin at different ports.
+    let first = std::process::id().wrapping_mul(100);
+    let addresses = ports.clone().map(|_| {
+        let step = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % (ports.end - ports.start);
+        SocketAddr::from(([127, 0, 0, 1], u16::try_from(ports.start + step).unwrap()))
+    });
+    addresses.into_iter().find(|address| TcpListener::bind(address).is_ok()).expect("a port is free")
+}
+
 impl Network {
     /// Creates a network with this number of members on free ports of loopback.
     pub(crate) fn new(members: usize, timing: &str) -> Self {
+        Self::with_turn(members, timing, Turn::Shared { _lock: TURN.read() })
+    }
+
+    /// Creates a network that runs while no other test has one, because the test measures rounds.
+    pub(crate) fn alone(members: usize, timing: &str) -> Self {
+        Self::with_turn(members, timing, Turn::Alone { _lock: TURN.write() })
+    }
+
+    fn with_turn(members: usize, timing: &str, turn: Turn) -> Self {
         static NAMES: AtomicU64 = AtomicU64::new(0);
-        static TURN: Mutex<()> = Mutex::new(());
         let name = format!("test-{}", NAMES.fetch_add(1, Ordering::Relaxed));
         let propose = if timing.contains("propose-timeout") { "" } else { "propose-timeout = \"2s\"\n" };
         let blocks = if timing.starts_with("interval") { "interval" } else { "on-demand" };
@@ -222,9 +252,7 @@ impl Network {
             now().get() - 60_000_000,
             "11".repeat(32),
         );
-        // The listeners are open together, so the ports differ.
-        let ports: Vec<_> = (0..members).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        for (index, listener) in ports.iter().enumerate() {
+        for index in 0..members {
             let peer = peer_id(index);
             let member = FileMember::new(format!("m{index}"), &key(index), peer, &name, ChainId::new(CHAIN));
             write!(
@@ -233,12 +261,12 @@ impl Network {
                  \n[[address]]\nname = \"m{index}\"\nagreement = \"{}\"\n",
                 member.key,
                 member.possession,
-                listener.local_addr().unwrap()
+                free_address()
             )
             .unwrap();
         }
         let file = NetworkFile::parse(&text).unwrap();
-        Self { file, text, directory: tempfile::tempdir().unwrap(), _turn: TURN.lock() }
+        Self { file, text, directory: tempfile::tempdir().unwrap(), _turn: turn }
     }
 
     fn config() -> ChainConfig {
