@@ -23,7 +23,7 @@ use self::{
 };
 
 /// Seeds and blocks of the mixture.
-const MIXTURE: (u64, u64) = (100, 60);
+const MIXTURE: (u64, u64) = (100, 100);
 
 /// The ways in which a member loses files.
 const LOSSES: [&str; 3] =
