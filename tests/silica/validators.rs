@@ -497,7 +497,7 @@ fn check_large_transaction(node: &Node) {
     deployment.data = format!("[{}]", " ".repeat(128 << 10));
     deployment.gas_limit = 200_000;
     let (code, message) = node.error("CreateTransaction", &json!([deployment.json()]));
-    let expected = "transaction: expected at most 131072 bytes on a network of several validators, got 13";
+    let expected = "transaction: expected at most 131064 bytes on a network of several validators, got 13";
     assert!(code == -8 && message.starts_with(expected), "{code} {message}");
     assert!(metrics(node).contains("\nsilica_pool_transactions 0\n"));
 }

@@ -4,8 +4,11 @@ use silica_protocol::{DecodeError, Transaction};
 
 use crate::wire::{Reader, Writer, value};
 
-/// Largest batch, in bytes. A transaction fits if its encoding has at least eight bytes less.
+/// Largest batch, in bytes.
 pub const MAX_BATCH: usize = 128 * 1024;
+
+/// Largest encoding of a transaction for which an empty batch has room, in bytes.
+pub const MAX_TRANSACTION: usize = MAX_BATCH - 2 * NUMBER;
 
 /// Minimum size at which a member sends a batch at once, in bytes.
 const FULL_BATCH: usize = 64 * 1024;
@@ -39,22 +42,17 @@ pub struct TransactionBatch {
 }
 
 impl TransactionBatch {
-    /// Adds a transaction. Returns `false` if the batch has no room for it. An empty batch has room for each
-    /// transaction that [fits](Self::fits).
+    /// Adds a transaction. Returns `false` if the batch has no room for it. An empty batch has room for a transaction of
+    /// [`MAX_TRANSACTION`] bytes.
     pub fn push(&mut self, transaction: &Transaction) -> bool {
         let encoded = transaction.encode();
         let len = self.transactions.len().saturating_add(encoded.len());
-        if len.saturating_add(2 * NUMBER) > MAX_BATCH {
+        if len > MAX_TRANSACTION {
             return false;
         }
         self.transactions.bytes(&encoded);
         self.count = self.count.saturating_add(1);
         true
-    }
-
-    /// Returns whether an empty batch has room for a transaction.
-    pub fn fits(transaction: &Transaction) -> bool {
-        Self::default().push(transaction)
     }
 
     /// Returns the number of transactions.
@@ -136,13 +134,12 @@ mod tests {
 
     #[test]
     fn a_batch_has_a_largest_size() {
-        let largest = of_size(MAX_BATCH - 8);
+        let largest = of_size(MAX_TRANSACTION);
         let mut batch = TransactionBatch::default();
         assert!(batch.push(&largest) && batch.is_full() && !batch.push(&transactions(1)[0]));
         let bytes = batch.take();
         assert_eq!((bytes.len(), TransactionBatch::decode(&bytes)), (MAX_BATCH, Ok(vec![largest])));
-        assert!(!TransactionBatch::fits(&of_size(MAX_BATCH - 7)));
-        assert!(TransactionBatch::fits(&transactions(1)[0]));
+        assert!(!TransactionBatch::default().push(&of_size(MAX_TRANSACTION + 1)));
         let error = TransactionBatch::decode(&[bytes, vec![0]].concat()).unwrap_err().to_string();
         assert_eq!(error, "Batch: expected at most 131072 bytes, got 131073");
     }

@@ -62,7 +62,7 @@ mod vote;
 mod wire;
 
 pub use crate::{
-    batch::{MAX_BATCH, TransactionBatch},
+    batch::{MAX_BATCH, MAX_TRANSACTION, TransactionBatch},
     bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
     cosign::{
         CoSignMessage, CoSignRound, CoSignTask, Content, EarlyReadys, Effect, ItemHashes, MAX_ATTEMPTS, Recipient,

@@ -21,7 +21,7 @@ mod tests {
         ChainConfig, DropReason, Genesis, PUBLISHED_ACCOUNTS, TxStatus,
         consensus::{Solo, range_signer},
     };
-    use silica_council::MAX_BATCH;
+    use silica_council::MAX_TRANSACTION;
     use silica_crypto::KeyPair;
     use silica_protocol::{Address, Gas, GasPrice, Qa, Transaction};
     use silica_state::{Store, StoreOptions};
@@ -146,12 +146,12 @@ mod tests {
         let alone = Alone::new(Acknowledge::Pool);
         let mut large = alone.payment(0).into_unsigned();
         (large.to, large.amount) = (Address::ZERO, Qa::new(0));
-        (large.code, large.data) = ("scilla_version 0".to_owned(), " ".repeat(MAX_BATCH));
+        (large.code, large.data) = ("scilla_version 0".to_owned(), " ".repeat(MAX_TRANSACTION));
         large.gas_limit = Gas::new(200_000);
         let large = large.sign(&key()).unwrap();
         let len = large.encode().len();
         let rejected = alone.submit(large).await.unwrap_err();
-        assert!(matches!(rejected, SubmitError::TooLarge { most: MAX_BATCH, got } if got == len), "{rejected}");
+        assert!(matches!(rejected, SubmitError::TooLarge { most: MAX_TRANSACTION, got } if got == len), "{rejected}");
         assert_eq!(alone.node.chain().waiting(), 0);
         drop(alone.driver.stop().unwrap());
     }

@@ -17,7 +17,7 @@ use parking_lot::{Mutex, RwLock};
 use silica_chain::TxStatus;
 use silica_chain::{Chain, Edit, GasPriceError, SubmissionError, Submitted, VerifiedTransaction};
 #[cfg(feature = "network")]
-use silica_council::{MAX_BATCH, TransactionBatch};
+use silica_council::MAX_TRANSACTION;
 #[cfg(feature = "network")]
 use silica_protocol::Transaction;
 use silica_protocol::{BlockHash, GasPrice, SimulationRequest, Timestamp};
@@ -170,8 +170,9 @@ impl NodeHandle {
         transaction: VerifiedTransaction,
     ) -> Result<Submitted, SubmitError> {
         let sent = Transaction::clone(transaction.transaction());
-        if !TransactionBatch::fits(&sent) {
-            return Err(SubmitError::TooLarge { most: MAX_BATCH, got: sent.encode().len() });
+        let got = sent.encode().len();
+        if got > MAX_TRANSACTION {
+            return Err(SubmitError::TooLarge { most: MAX_TRANSACTION, got });
         }
         let submitted = self.add_to_pool(transaction)?;
         let hash = submitted.hash;
