@@ -517,7 +517,8 @@ fn faults_of_a_member_are_named() {
     let page = page();
     for [option, value] in CONTRADICTIONS {
         let name = &option[2..];
-        let expected = format!("{name} (by {option}): expected no value with a network file");
+        let accepted = if name == "developer" { "off or no value" } else { "no value" };
+        let expected = format!("{name} (by {option}): expected {accepted} with a network file");
         check(&data, &with(&["--validator", option, value]), &expected);
         let shown = if *option == *"--developer" { "`--developer on`".to_owned() } else { format!("`{option}`") };
         assert!(page.contains(&shown), "{option}");

@@ -12,8 +12,7 @@ pub enum Acknowledge {
     Block,
 }
 
-#[cfg(test)]
-#[cfg(feature = "network")]
+#[cfg(all(test, feature = "network"))]
 mod tests {
     use std::{future::Future, sync::Arc, time::Duration};
 
@@ -25,7 +24,7 @@ mod tests {
     use silica_crypto::KeyPair;
     use silica_protocol::{Address, Gas, GasPrice, Qa, Transaction};
     use silica_state::{Store, StoreOptions};
-    use tokio::time::{Instant, sleep};
+    use tokio::time::{Instant, sleep, timeout};
 
     use super::*;
     use crate::{
@@ -100,6 +99,16 @@ mod tests {
         assert!(time >= expected && time <= expected + Duration::from_millis(2), "{time:?}, not {expected:?}");
     }
 
+    /// Waits until a condition holds. Panics after one minute.
+    async fn wait(holds: impl Fn() -> bool) {
+        let poll = async {
+            while !holds() {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(Duration::from_mins(1), poll).await.unwrap();
+    }
+
     #[tokio::test(start_paused = true)]
     async fn response_without_confirmations_comes_after_a_limit() {
         let time = Alone::new(Acknowledge::Relayed).time_of_a_payment().await;
@@ -122,14 +131,10 @@ mod tests {
         let (first, second) = (alone.payment(0), alone.payment(1));
         let [hash, hash_of_second] = [&first, &second].map(|transaction| transaction.hash());
         let first = tokio::spawn(alone.submit(first));
-        while alone.node.chain().waiting() == 0 {
-            sleep(Duration::from_millis(1)).await;
-        }
+        wait(|| alone.node.chain().waiting() > 0).await;
         // The second payment has the same nonce and a higher price, so the pool drops the first.
         let second = tokio::spawn(alone.submit(second));
-        while relay::outcome(alone.node.chain(), &hash).is_none() {
-            sleep(Duration::from_millis(1)).await;
-        }
+        wait(|| relay::outcome(alone.node.chain(), &hash).is_some()).await;
         assert!(matches!(relay::outcome(alone.node.chain(), &hash), Some(TxStatus::Dropped(_))));
         alone.node.mine(1).await.unwrap();
         let dropped = first.await.unwrap().unwrap_err();

@@ -191,7 +191,7 @@ fn transactions_must_be_those_that_are_named() {
     check(|it| it.transactions[0] = changed(&it.transactions[0], |tx| tx.amount = Qa::new(6)), "hash: expected");
     check(
         |it| it.transactions[0] = forged(&it.transactions[0], |tx| tx.amount = Qa::new(7)),
-        "rejected by admission: Unable to verify transaction",
+        "admission rejects the transaction: Unable to verify transaction",
     );
 }
 

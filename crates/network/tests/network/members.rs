@@ -33,7 +33,8 @@ pub(crate) const PANIC: &[u8] = b"panic";
 pub(crate) const REMEDY: &str = "; the member has no record of its votes; once the first block is older than twice the \
                                  drift, start the member with its keys in a new data directory";
 
-/// The right of a test to run a network.
+/// The right of a test to run a network. The test runner limits the number of tests at a time. A test that waits for
+/// [`Turn::Alone`] delays all other tests, so no test has two networks at the same time.
 #[derive(Debug)]
 enum Turn {
     Shared { _lock: RwLockReadGuard<'static, ()> },

@@ -102,6 +102,15 @@ pub enum StartError {
         /// The source of the option.
         by: String,
     },
+    /// The configuration has the methods for developers, and no client of a member can change the chain.
+    #[error(
+        "developer (by {by}): expected off or no value with a network file, because no client can change its chain, got \
+         another value"
+    )]
+    DeveloperMember {
+        /// The source of the option.
+        by: String,
+    },
     /// The configuration has the secret for a pause, and no client can pause a member.
     #[error("pause-id (by {by}): expected no value with a network file, because no client can pause a member, got one")]
     PausedMember {

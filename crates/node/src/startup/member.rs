@@ -28,17 +28,8 @@ use crate::{
 };
 
 /// The options that the network file replaces.
-const SET_BY_NETWORK: [&str; 9] = [
-    "profile",
-    "chain-id",
-    "shards",
-    "blocks-per-ds-epoch",
-    "scilla-rules",
-    "accounts-file",
-    "mnemonic",
-    "block-mode",
-    "developer",
-];
+const SET_BY_NETWORK: [&str; 8] =
+    ["profile", "chain-id", "shards", "blocks-per-ds-epoch", "scilla-rules", "accounts-file", "mnemonic", "block-mode"];
 
 /// The engine of the driver of a member. The agreement makes all blocks.
 #[derive(Debug)]
@@ -60,11 +51,12 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     if config.durability != Durability::Flush {
         return Err(StartError::RelaxedMember);
     }
-    // A network has no methods for developers, so `off` contradicts nothing. The service file and the image have it.
-    let contradicts =
-        |option: &str| config.origins.has(option) && (option != "developer" || config.developer != When::Off);
-    if let Some(option) = SET_BY_NETWORK.into_iter().find(|option| contradicts(option)) {
+    if let Some(option) = SET_BY_NETWORK.into_iter().find(|option| config.origins.has(option)) {
         return Err(StartError::SetByNetwork { option, by: config.origins.of(option) });
+    }
+    // The service file and the image have `off`.
+    if config.origins.has("developer") && config.developer != When::Off {
+        return Err(StartError::DeveloperMember { by: config.origins.of("developer") });
     }
     if config.pause_id.is_some() {
         return Err(StartError::PausedMember { by: config.origins.of("pause-id") });
