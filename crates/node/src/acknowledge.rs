@@ -12,7 +12,8 @@ pub enum Acknowledge {
     Block,
 }
 
-#[cfg(all(test, feature = "network"))]
+#[cfg(test)]
+#[cfg(feature = "network")]
 mod tests {
     use std::{future::Future, sync::Arc, time::Duration};
 
