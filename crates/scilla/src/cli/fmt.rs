@@ -34,21 +34,21 @@ the common style, with its comments. With -inplace, it writes the result to FILE
 fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
     let file = arguments.operand("FILE")?;
     if arguments.has("inplace") && arguments.has("check") {
-        return Err(UsageError::Combination("-inplace and -check do not go together"));
+        return Err(UsageError::Combination("-inplace cannot be used with -check"));
     }
     let form = match (arguments.has("sexp"), arguments.has("json")) {
         (false, false) => None,
         (false, true) => Some(Form::Json),
         (true, false) => Some(Form::Sexp),
-        (true, true) => return Err(UsageError::Combination("-sexp and -json do not go together")),
+        (true, true) => return Err(UsageError::Combination("-sexp cannot be used with -json")),
     };
     if form.is_some() && (arguments.has("inplace") || arguments.has("check")) {
-        return Err(UsageError::Combination("-sexp and -json go with neither -inplace nor -check"));
+        return Err(UsageError::Combination("-sexp and -json cannot be used with -inplace or -check"));
     }
     // The reference's tool ignores these two flags.
     let strict = session.style != Style::Plain;
     if strict && form.is_none() && (arguments.has("human-readable") || arguments.has("deannot")) {
-        return Err(UsageError::Combination("-human-readable and -deannot go with -sexp or -json only"));
+        return Err(UsageError::Combination("-human-readable and -deannot require -sexp or -json"));
     }
     let text = match session.files.read(file) {
         Ok(text) => text,

@@ -146,11 +146,11 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     arguments.required("i")?;
     arguments.required("init")?;
     if arguments.has("istate") != arguments.has("iblockchain") {
-        return Err(UsageError::Combination("-istate and -iblockchain go together"));
+        return Err(UsageError::Combination("-istate and -iblockchain require each other"));
     }
     let is_library = extension(arguments.required("i")?) == Some("scillib");
     if arguments.has("imessage") && !arguments.has("istate") && !is_library {
-        return Err(UsageError::Combination("-imessage needs -istate and -iblockchain"));
+        return Err(UsageError::Combination("-imessage requires -istate and -iblockchain"));
     }
     let settings = arguments.settings()?;
     let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
