@@ -316,7 +316,7 @@ pub enum CheckError {
         address: Address,
     },
     /// A library has another Scilla version than the source text, or is invalid under the present rules.
-    #[error("expected libraries that have the same Scilla version as the source text")]
+    #[error("expected libraries that have the Scilla version of the source text and are valid under the present rules")]
     Unusable,
     /// A read of the state or of the record failed.
     #[error("failed to read state")]
