@@ -17,7 +17,7 @@ pub struct Adjustment {
     pub initial: u8,
     /// Number of solutions that the network expects in a DS epoch.
     pub expected: u32,
-    /// Number of solutions above or below `expected` for one step.
+    /// Number of solutions above or below `expected` that change the difficulty by 1.
     pub solutions_per_step: u32,
 }
 

@@ -68,7 +68,7 @@ pub enum When {
 }
 
 impl When {
-    /// Returns the decision for a node that listens at these addresses.
+    /// Returns whether a node that listens at these addresses serves the methods for developers, or the studio.
     pub(crate) fn is_on(self, listening: &[SocketAddr]) -> bool {
         match self {
             Self::Auto => listening.iter().all(|addr| addr.ip().to_canonical().is_loopback()),

@@ -8,8 +8,8 @@ use crate::{
 
 /// Returns a syntax tree in the form of the reference's `scilla-fmt --json`.
 ///
-/// Bytes become a text. If they are not UTF-8, each byte becomes the character with its number. The reference writes
-/// such bytes unchanged, so its output is then not JSON.
+/// Bytes become a text. If they are not UTF-8, each byte becomes the character with this code point (Latin-1). The
+/// reference writes such bytes unchanged, so its output is then not JSON.
 pub fn tree_json(tree: &Tree) -> Document {
     let mut json = Builder::new();
     let mut groups = Vec::new();

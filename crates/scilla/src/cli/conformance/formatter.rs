@@ -79,7 +79,7 @@ fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     names.collect()
 }
 
-/// Reads a text. If the text is not UTF-8, each byte becomes the character with its number, as in
+/// Reads a file as text. If the file is not UTF-8, each byte becomes the character with this code point (Latin-1), as in
 /// [`crate::json::tree_json`].
 fn read_text(file: &PathBuf) -> io::Result<String> {
     let bytes = fs::read(file)?;
