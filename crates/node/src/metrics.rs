@@ -108,7 +108,7 @@ fn write_agreement(status: &silica_network::Status, text: &mut String) -> fmt::R
     for (name, help, value) in [
         ("sealed_sessions", "Co-signature sessions that this member led to a seal", status.sealed),
         ("failed_sessions", "Co-signature sessions that this member led, and that failed", status.unsealed),
-        ("dropped_messages", "Invalid messages of other members", status.dropped),
+        ("dropped_messages", "Messages of other members that are invalid, or too many", status.dropped),
         ("double_votes", "Pairs of different votes or proposals of a member for one round", status.double_votes),
         ("journal_flushes", "Flushes of the journal to disk", status.flushes),
     ] {
