@@ -10,11 +10,11 @@
 //!               content  CRC-32C of the content (4)
 //! ```
 //!
-//! Numbers are in big endian. A crash can cut off the last record, or leave zeros in place of its end: the length of a
-//! file can grow before its bytes are on disk. The opening removes a cut record, and a record whose last checksum is zero.
-//! Its append had not returned, so no vote depends on it. If a block of the disk ends 1 to 3 bytes before the end of the
-//! record, fewer zeros are left, and the record counts as damaged. The first checksum covers the length. Without it,
-//! a damaged length could look like an incomplete record, and would hide later records.
+//! Numbers are in big endian. A crash can truncate the last record, or leave zeros in place of its end: the length of a
+//! file can grow before its bytes are on disk. The opening removes a truncated record, and a record whose last checksum
+//! is zero. Its append had not returned, so no vote depends on it. If a block of the disk ends 1 to 3 bytes before the
+//! end of the record, fewer zeros are left, and the record counts as damaged. The first checksum covers the length.
+//! Without it, a damaged length could look like an incomplete record, and would hide later records.
 
 use std::{
     fs::{self, File, OpenOptions},

@@ -1,9 +1,9 @@
 //! The check of the engine's log before the engine reads it.
 //!
 //! The log has the votes of the member at the current height, and the messages that led to them. The engine flushes it
-//! before it sends a vote. At a damaged entry, the engine cuts off the rest of the log. At a damaged length, it treats
-//! the rest as an incomplete entry. In both cases, the member would vote a second time in rounds in which it has voted.
-//! So this check is before the start of the engine, and damage is an error.
+//! before it sends a vote. At a damaged entry, the engine truncates the log. At a damaged length, it treats the rest as
+//! an incomplete entry. In both cases, the member would vote a second time in rounds in which it has voted. So this
+//! check is before the start of the engine, and damage is an error.
 //!
 //! ```text
 //! version (4)  sequence: a height (8)
@@ -17,13 +17,13 @@
 //! - An incomplete last entry. The engine writes an entry in four parts, so a process can end between them. A vote is
 //!   sent after the flush of its entry, so no vote of an incomplete entry was sent.
 //! - Zeros after the last flushed entry, or in place of the end of an entry that was not flushed. The length of a file
-//!   can grow before its bytes are on disk. The check cuts off such an entry if it ends in at least 8 zeros. If a block
+//!   can grow before its bytes are on disk. The check removes such an entry if it ends in at least 8 zeros. If a block
 //!   of the disk ends 1 to 7 bytes before the end of the entry, fewer zeros are left, and the log counts as damaged.
 //! - Entries of the height before: the engine writes the sequence of the next height, and then removes the entries.
 //!
-//! Any other complete entry with a false checksum is damage, also at the end of the log. After a loss of power, some file
-//! systems can leave such an entry without a flush. The log does not show whether the entry was flushed. A
-//! wrong guess could lead to two different votes.
+//! Any other complete entry with a false checksum is damage, also at the end of the log. After a loss of power, some
+//! file systems can leave such an entry without a flush. The log does not show whether the entry was flushed. A wrong
+//! guess could lead to two different votes.
 //!
 //! Damage in the log of a decided height is not an error, because the member needs no votes of that height. An
 //! undamaged entry before the damage must prove that the header has the true height.
@@ -109,8 +109,8 @@ pub(crate) fn has_header(path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path)?.len() >= u64::try_from(HEAD).unwrap_or(u64::MAX))
 }
 
-/// Checks the log of a member whose next height is `next`, and cuts off what a crash has left. `is_new`: whether no
-/// vote can be in the log.
+/// Checks the log of a member whose next height is `next`, and truncates the log before bytes that a crash can leave.
+/// `is_new`: whether no vote can be in the log.
 ///
 /// # Errors
 ///
@@ -197,8 +197,8 @@ fn read_one(bytes: &[u8]) -> Result<(Input<Ctx>, &[u8]), Rest> {
         return Err(if is_cut { Rest::Cut } else { Rest::Damaged("the length of an entry") });
     };
     if crc32fast::hash(data) != u32::from_be_bytes([*crc1, *crc2, *crc3, *crc4]) {
-        // A flushed entry with a vote ends in a signature, or in an id and a byte, and never in 8 zeros. Only the timeout
-        // of round 0 ends like this. A vote after it would be an entry of its own.
+        // A flushed entry with a vote ends in a signature, or in an id and a byte, and never in 8 zeros. Only the
+        // timeout of round 0 ends like this. A vote after it would be an entry of its own.
         let is_unwritten = data.iter().rev().take(UNWRITTEN).chain(after).all(|byte| *byte == 0);
         return Err(if is_unwritten { Rest::Cut } else { Rest::Damaged("an entry with its checksum") });
     }

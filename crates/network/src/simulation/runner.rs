@@ -72,7 +72,7 @@ impl Progress {
     fn read(path: &Path, run: &str) -> (File, BTreeMap<u64, Counts>) {
         let before = fs::read_to_string(path).unwrap_or_default();
         let mut file = File::options().append(true).create(true).open(path).unwrap();
-        // The end of the run can have cut the last line.
+        // The end of the run can have truncated the last line.
         let whole = &before[..before.rfind('\n').map_or(0, |end| end + 1)];
         file.set_len(whole.len().try_into().unwrap()).unwrap();
         match whole.lines().next() {

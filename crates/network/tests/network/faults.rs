@@ -148,7 +148,7 @@ fn faults_of_the_log() {
     let network = Network::new(4, "interval = \"20ms\"");
     let stores = stop_with_votes(&network, (0..4).map(|index| network.start(index)).collect());
     let log = network.directory_of(0).join("wal");
-    // A crash can cut off the last entry.
+    // A crash can truncate the last entry.
     let bytes = fs::read(&log).unwrap();
     fs::write(&log, &bytes[..bytes.len() - 3]).unwrap();
     let members: Vec<_> = (0..).zip(stores).map(|(index, store)| network.start_again(index, store)).collect();
