@@ -193,7 +193,7 @@ fn members_answer_alike_and_each_takes_transactions() {
 }
 
 /// Removes the address of the last member from the file of the others, as after a theft of its keys. Checks that the
-/// others go on without it.
+/// others continue without it.
 #[track_caller]
 fn exclude_last_member(validators: &mut Validators) {
     let peers = |node: &Node| agreement_metrics(node)["peers"][""].parse::<u64>().unwrap();

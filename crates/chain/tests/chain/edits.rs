@@ -33,7 +33,7 @@ fn edits_are_replayed_to_the_same_blocks() {
     let mut net = Net::new(config(2, 4));
     net.pay(1, user(9), 5, 0);
     assert_eq!(net.edit(Edit::Balance { address: user(20), balance: Qa::new(7) }), 1);
-    assert_eq!((net.balance(&user(20)), net.balance(&user(9))), (Some(7), None), "what waits goes on waiting");
+    assert_eq!((net.balance(&user(20)), net.balance(&user(9))), (Some(7), None), "a pending transaction stays pending");
     net.tick();
     assert_eq!(net.balance(&user(9)), Some(5));
     // Before some edits, a vacuous block pays the reward.

@@ -237,7 +237,7 @@ fn a_chain_is_continued_by_its_own_rules_only() {
             let again = net.test.into_store();
             match open(again, with(configured), &genesis(), node(), Timestamp::new(BEGIN)) {
                 Err(OpenError::Rules(error)) => assert!(is_same(&error), "{error}"),
-                other => panic!("{rules} goes on as {configured}: {other:?}"),
+                other => panic!("{rules} continues as {configured}: {other:?}"),
             }
         }
         let net = Net::over(store, with(rules));
