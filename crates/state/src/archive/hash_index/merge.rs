@@ -91,7 +91,7 @@ impl Input {
 }
 
 impl Merge {
-    /// Begins a merge into a segment with this name.
+    /// Begins a merge into a segment with this id.
     fn new(id: u32, inputs: Vec<Segment>, used: Vec<Range<u64>>) -> Self {
         let mut shape = Shape::new(id, entries_of(&inputs));
         // Without equal entries, an input can have more buckets than its entries require.

@@ -6,7 +6,7 @@
 //! buckets   entries of 16 bytes; CRC-32C (4)
 //! ```
 //!
-//! A checksum covers the name of the segment and the number of the bucket too. For the table, the number is the count of
+//! A checksum covers the id of the segment and the number of the bucket too. For the table, the number is the count of
 //! buckets. So the bytes of another segment at the same place are not valid.
 
 use std::{collections::BTreeSet, mem::size_of, ops::Range, sync::Arc};
