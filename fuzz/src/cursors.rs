@@ -1,5 +1,5 @@
-//! The cursors of lists: each accepted text names a place, the text of the place names it again, and no list accepts the
-//! cursor of a list with other places.
+//! The cursors of lists: each accepted text names a place, the text of the place names it again, and no list accepts
+//! the cursor of a list with other places.
 
 use std::{fmt::Debug, str::FromStr};
 

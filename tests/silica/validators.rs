@@ -434,8 +434,8 @@ fn members_restart_one_after_another_for_a_change_of_the_rules() {
     wait("change", || validators.running().all(|node| height(node) > change + 2));
     assert!(validators.running().all(|node| rules(node) == "latest/3"));
     validators.check_equal();
-    // The commands for a directory, and a dump, have the change. The blocks have no contracts, so the tests of the chain
-    // compare the results of the rules.
+    // The commands for a directory, and a dump, have the change. The blocks have no contracts, so the tests of the
+    // chain compare the results of the rules.
     assert!(validators.nodes[3].take().unwrap().stop().status.success());
     let (dump, new) = (validators.path.join("dump"), validators.path.join("new"));
     let command = |command: &[&str], data: &Path| {

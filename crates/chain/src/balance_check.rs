@@ -12,9 +12,9 @@ use crate::{
     transfer::{BlockPart, Transfer, TransferPlace, TransferSource},
 };
 
-/// Adds up the transfers of all blocks of `store`, and compares the sums with the balances at the head. With `since`, adds
-/// only the transfers after the newest block of `since` to the balances of `since`, which an earlier call has compared.
-/// `progress` gets the number of each read block, and the number of the last block.
+/// Adds up the transfers of all blocks of `store`, and compares the sums with the balances at the head. With `since`,
+/// adds only the transfers after the newest block of `since` to the balances of `since`, which an earlier call has
+/// compared. `progress` gets the number of each read block, and the number of the last block.
 ///
 /// # Errors
 ///

@@ -477,8 +477,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the miner of a micro block: the leader of the DS epoch for the DS committee, and a member that the latest
-    /// block hash selects for a shard. At the start of a DS epoch, the DS block is the latest block.
+    /// Returns the miner of a micro block: the leader of the DS epoch for the DS committee, and a member that the
+    /// latest block hash selects for a shard. At the start of a DS epoch, the DS block is the latest block.
     fn miner_of(&self, shard: ShardId) -> PublicKey {
         if shard.get() == self.config.shards {
             return self.leader;

@@ -12,9 +12,9 @@ pub const MAX_SHARDS: u32 = 1_000;
 
 /// Parameters of a chain.
 ///
-/// All members except [`policy`](Self::policy) decide which blocks are valid. They are constant from the creation of the
-/// chain on, except the rule changes after the newest block. Blocks do not contain all of them, so a node stores them
-/// with the chain.
+/// All members except [`policy`](Self::policy) decide which blocks are valid. They are constant from the creation of
+/// the chain on, except the rule changes after the newest block. Blocks do not contain all of them, so a node stores
+/// them with the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainConfig {
     /// Identifier of the network. Every signed transaction contains it.
@@ -57,8 +57,8 @@ pub struct RuleChange {
 }
 
 impl RuleChange {
-    /// Returns the Scilla rules of a Tx block. `first` are the rules of the first blocks, and `changes` are ascending by
-    /// block.
+    /// Returns the Scilla rules of a Tx block. `first` are the rules of the first blocks, and `changes` are ascending
+    /// by block.
     pub fn rules_at(first: ScillaRules, changes: &[Self], block: BlockNumber) -> ScillaRules {
         changes.iter().rev().find(|change| change.block <= block).map_or(first, |change| change.scilla)
     }
@@ -411,8 +411,8 @@ pub enum ConfigError {
     /// The committee has no member.
     #[error("members of the committee: expected at least 1, got 0")]
     NoMember,
-    /// The committee has more members than the limit. Above the limit, a block can need more signatures than the number of
-    /// members that decides it.
+    /// The committee has more members than the limit. Above the limit, a block can need more signatures than the number
+    /// of members that decides it.
     #[error("members of the committee: expected at most {most}, got {got}")]
     TooManyMembers {
         /// The highest number of members.

@@ -57,8 +57,8 @@ impl TokenDescription {
 }
 
 impl ContractRow {
-    /// Returns whether a name of the contract or of its token, or the symbol of the token, begins with a text. The letter
-    /// case of ASCII letters makes no difference.
+    /// Returns whether a name of the contract or of its token, or the symbol of the token, begins with a text. The
+    /// letter case of ASCII letters makes no difference.
     fn begins_with(&self, text: &str) -> bool {
         let token = self.token.as_ref();
         let names = [self.name.as_deref(), token.and_then(|token| token.name.as_deref())];
@@ -97,8 +97,8 @@ impl Snapshot {
         self.contracts_where(after, &Effort { limit, contracts: limit, bytes: PAGE_BYTES }, |_| true)
     }
 
-    /// Returns at most `limit` contracts and libraries whose name, or whose token's name or symbol, begins with a text. The
-    /// letter case of ASCII letters makes no difference. A `limit` of 0 means 1. The search reads the first 5,000
+    /// Returns at most `limit` contracts and libraries whose name, or whose token's name or symbol, begins with a text.
+    /// The letter case of ASCII letters makes no difference. A `limit` of 0 means 1. The search reads the first 5,000
     /// contracts, or 16 MiB of code and init data. [`AddressPage::next`] is `None` if it has read all contracts.
     ///
     /// # Errors

@@ -65,8 +65,8 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `accounts`, `accounts_file`, `committee`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `reserve_log`,
-//!   `revert_log`, [`reward`], `room`:
+//! - `accounts`, `accounts_file`, `committee`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`,
+//!   `reserve_log`, `revert_log`, [`reward`], `room`:
 //!   - `accounts` reads accounts, and `accounts_file` reads the file of the first accounts.
 //!   - `committee` has the members of each DS epoch.
 //!   - `difficulty`, `epoch`, `gas_price` and `reward` compute values of DS epochs.

@@ -496,7 +496,8 @@ mod tests {
         assert_eq!(roots[0], roots[1]);
     }
 
-    /// Returns the payment number 1 of the key number 1 with this signature, as if admission had verified the signature.
+    /// Returns the payment number 1 of the key number 1 with this signature, as if admission had verified the
+    /// signature.
     fn unchecked(signature: Signature) -> VerifiedTransaction {
         let payment = payment(1, Address::new([7; 20])).with_signature(signature);
         VerifiedTransaction::unchecked(payment, ShardId::new(0))

@@ -21,11 +21,11 @@
 //!
 //! The record lacks two values, which the caller has if it keeps running balances:
 //!
-//! - The record has the account after an edit, and not before. So an edit has a new balance, and no amount. The amount is
-//!   the new balance minus the running balance. An edit of a nonce or of a field also has the balance, which it does not
-//!   change.
-//! - A vacuous block pays at most the balance of the null account, which is an argument here. Only vacuous blocks change
-//!   this balance, so [`ReserveLog`](crate::reserve_log::ReserveLog) computes it from fees and rewards alone.
+//! - The record has the account after an edit, and not before. So an edit has a new balance, and no amount. The amount
+//!   is the new balance minus the running balance. An edit of a nonce or of a field also has the balance, which it does
+//!   not change.
+//! - A vacuous block pays at most the balance of the null account, which is an argument here. Only vacuous blocks
+//!   change this balance, so [`ReserveLog`](crate::reserve_log::ReserveLog) computes it from fees and rewards alone.
 
 use std::collections::BTreeMap;
 

@@ -37,9 +37,9 @@ pub struct TransferRequest<'a> {
     /// Maximum number of transfers on a page. A limit of 0 means 1.
     pub limit: usize,
     /// Maximum number of steps of the walk for a page. A transaction takes steps as in
-    /// [`HistoryRequest`](crate::HistoryRequest::effort). Each block, and each DS epoch whose reward is computed, takes one
-    /// more step. An empty block range takes one step, and one more for each vacuous block. With the history index, each
-    /// part of a block takes one step, and a query takes 16 steps for each address.
+    /// [`HistoryRequest`](crate::HistoryRequest::effort). Each block, and each DS epoch whose reward is computed, takes
+    /// one more step. An empty block range takes one step, and one more for each vacuous block. With the history index,
+    /// each part of a block takes one step, and a query takes 16 steps for each address.
     pub effort: usize,
 }
 
@@ -139,7 +139,8 @@ impl Snapshot {
     }
 
     /// Returns the transfers of a block before its transactions, and those after its transactions. The first call for a
-    /// vacuous block computes the balances of the null account from the genesis on, which takes a step for each DS epoch.
+    /// vacuous block computes the balances of the null account from the genesis on, which takes a step for each DS
+    /// epoch.
     ///
     /// # Errors
     ///
@@ -324,8 +325,8 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Walks over the parts of the history index, if the index covers the block of the next place. Returns `None` if the
-    /// walk continues without the index.
+    /// Walks over the parts of the history index, if the index covers the block of the next place. Returns `None` if
+    /// the walk continues without the index.
     fn walk_index(&mut self) -> Result<Option<Walked>, ArchiveError> {
         while let Some(parts) = &mut self.indexed {
             let newest = parts.last();
@@ -388,8 +389,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Reads the transaction at a position, and those transactions of its group that the history index has next. Returns
-    /// whether the page has room for all of them, and their parts.
+    /// Reads the transaction at a position, and those transactions of its group that the history index has next.
+    /// Returns whether the page has room for all of them, and their parts.
     fn read_indexed(
         &mut self,
         block: BlockNumber,
@@ -504,8 +505,8 @@ impl Walk<'_> {
         Ok(self.reserves.as_ref().and_then(|reserves| reserves.before(epoch)))
     }
 
-    /// Adds those of the transfers of a part that are at the next place or behind it, and that have one of the addresses.
-    /// Returns false if the page is full before the last of them.
+    /// Adds those of the transfers of a part that are at the next place or behind it, and that have one of the
+    /// addresses. Returns false if the page is full before the last of them.
     fn take(&mut self, mut transfers: Vec<Transfer>) -> bool {
         match self.request.order {
             HistoryOrder::NewestFirst => {

@@ -1,8 +1,8 @@
 //! The parts of blocks in which some addresses can have transfers, from the history index.
 //!
-//! The index has the transactions in which an address has a role, and the blocks that edit it. All payers and recipients
-//! of a transaction have a role in it. The index lacks the genesis accounts and the rewards: block 0 is always among the
-//! parts, and the numbers of vacuous blocks follow from the length of a DS epoch.
+//! The index has the transactions in which an address has a role, and the blocks that edit it. All payers and
+//! recipients of a transaction have a role in it. The index lacks the genesis accounts and the rewards: block 0 is
+//! always among the parts, and the numbers of vacuous blocks follow from the length of a DS epoch.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -35,8 +35,8 @@ pub(crate) struct IndexedParts<'a> {
 }
 
 impl<'a> IndexedParts<'a> {
-    /// Returns the parts from block `first` to block `last`, as far as the index covers these blocks. Returns `None` if a
-    /// walk without the index is cheaper:
+    /// Returns the parts from block `first` to block `last`, as far as the index covers these blocks. Returns `None` if
+    /// a walk without the index is cheaper:
     ///
     /// - The index has no block.
     /// - A query for each address takes more than `effort` steps, or more steps than the blocks and transactions.

@@ -42,8 +42,8 @@ pub struct TransactionBatch {
 }
 
 impl TransactionBatch {
-    /// Adds a transaction. Returns `false` if the batch has no room for it. An empty batch has room for a transaction of
-    /// [`MAX_TRANSACTION`] bytes.
+    /// Adds a transaction. Returns `false` if the batch has no room for it. An empty batch has room for a transaction
+    /// of [`MAX_TRANSACTION`] bytes.
     pub fn push(&mut self, transaction: &Transaction) -> bool {
         let encoded = transaction.encode();
         let len = self.transactions.len().saturating_add(encoded.len());

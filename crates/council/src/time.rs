@@ -76,8 +76,8 @@ pub(crate) fn judge_repeated(timestamp: Timestamp, head: Timestamp, now: Timesta
     verdict
 }
 
-/// Returns the verdict on the timestamp of a decided body from another member, or of a stored body. A quorum has accepted
-/// its timestamp before, so only the order counts.
+/// Returns the verdict on the timestamp of a decided body from another member, or of a stored body. A quorum has
+/// accepted its timestamp before, so only the order counts.
 pub fn judge_decided(timestamp: Timestamp, head: Timestamp) -> TimeVerdict {
     if timestamp > head { TimeVerdict::Valid } else { TimeVerdict::Invalid }
 }

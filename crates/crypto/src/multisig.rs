@@ -119,8 +119,8 @@ impl CommitPoint {
         point.check().map(|()| point)
     }
 
-    /// Wraps bytes that a signer sent. They need not be a point: the caller [checks](Self::check) them before their use.
-    /// The check takes some 10 µs, so a caller first compares the [hash](Self::hash).
+    /// Wraps bytes that a signer sent. They need not be a point: the caller [checks](Self::check) them before their
+    /// use. The check takes some 10 µs, so a caller first compares the [hash](Self::hash).
     pub const fn unchecked(bytes: [u8; PublicKey::LEN]) -> Self {
         Self(PublicKey::new(bytes))
     }

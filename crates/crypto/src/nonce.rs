@@ -23,8 +23,8 @@ const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";
 /// differ for all random bytes.
 const COLLECTIVE: &[u8] = b"multisignature by a committee of one";
 
-/// Part of the seed for the nonce of one signer among several. The seed also has 32 random bytes, so it differs from the
-/// seeds of [`Nonces::hedged`] and of a committee of one for all random bytes.
+/// Part of the seed for the nonce of one signer among several. The seed also has 32 random bytes, so it differs from
+/// the seeds of [`Nonces::hedged`] and of a committee of one for all random bytes.
 const COMMIT: &[u8] = b"multisignature by several signers";
 
 /// A sequence of nonces for one signature. The first nonce almost always gives a valid signature. Otherwise, the signer

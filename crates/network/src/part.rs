@@ -145,9 +145,9 @@ impl Assembler {
     }
 
     /// Adds a part that the member `publisher` sent. Returns the entry if this part completes it. `next` is the next
-    /// height of this member: parts of heights below it and of more than one block after it are dropped. The signature of
-    /// a header does not cover the bytes. So another member could send a valid header with false bytes. Therefore the
-    /// function accepts parts only from the proposer.
+    /// height of this member: parts of heights below it and of more than one block after it are dropped. The signature
+    /// of a header does not cover the bytes. So another member could send a valid header with false bytes. Therefore
+    /// the function accepts parts only from the proposer.
     pub(crate) fn add(&mut self, part: EntryPart, publisher: usize, next: u64) -> Result<Option<Complete>, PartError> {
         let EntryPart { header, signature, position, bytes } = part;
         let proposer = self.check(&header, next)?;
@@ -182,8 +182,8 @@ impl Assembler {
         Ok(Some(Complete { proposer, header, bytes: bytes.into() }))
     }
 
-    /// Drops the entry of the lowest round if a proposer has too many incomplete entries at a height. A correct proposer
-    /// has sent a later entry by then.
+    /// Drops the entry of the lowest round if a proposer has too many incomplete entries at a height. A correct
+    /// proposer has sent a later entry by then.
     fn make_room(&mut self, member: usize, height: u64) {
         let of = |it: &EntryHeader| Height::new(it.height).map(|at| proposer(self.committee.len(), at, it.round));
         let mut same = self.entries.keys().filter(|it| it.height == height && of(it) == Some(member));

@@ -49,8 +49,8 @@ impl From<NetworkEvent<Ctx>> for PeerEvent {
 struct Unsubscribed(BTreeMap<PeerId, bool>);
 
 impl Unsubscribed {
-    /// Returns the members that were outside of the mesh in two successive checks. `connected` has the connected members,
-    /// and whether they are in the mesh.
+    /// Returns the members that were outside of the mesh in two successive checks. `connected` has the connected
+    /// members, and whether they are in the mesh.
     fn check(&mut self, connected: &[(PeerId, bool)]) -> Vec<PeerId> {
         let is_small = connected.iter().filter(|(_, is_in_mesh)| *is_in_mesh).count() < MESH;
         let outside = connected.iter().filter(|(_, is_in_mesh)| is_small && !is_in_mesh).map(|(peer, _)| *peer);

@@ -48,8 +48,8 @@ pub type Work = Box<dyn FnOnce(&mut dyn Application) + Send>;
 
 /// The node around the agreement.
 pub trait Driver: Send + Sync + 'static {
-    /// Runs work on the thread that owns the chain, after the work before it. Returns at once. If this thread has ended,
-    /// the driver drops the work. Then the member no longer votes.
+    /// Runs work on the thread that owns the chain, after the work before it. Returns at once. If this thread has
+    /// ended, the driver drops the work. Then the member no longer votes.
     fn run(&self, work: Work);
 
     /// Returns the time of the clock.
@@ -176,8 +176,8 @@ pub(crate) const fn system_rng() -> SystemRng {
     UnwrapErr(getrandom::SysRng)
 }
 
-/// Work that has not ended. Its drop stops the votes of the member: the work has panicked, or the thread of the chain has
-/// ended before the work.
+/// Work that has not ended. Its drop stops the votes of the member: the work has panicked, or the thread of the chain
+/// has ended before the work.
 struct Unfinished(Option<Arc<Shared>>);
 
 impl Unfinished {
@@ -331,8 +331,8 @@ impl Shared {
         Some(has_vote(&body?, self.index) || has_vote(&seal?, self.index))
     }
 
-    /// Stops the votes of this member, because another process has voted with its key. The next process waits for a newer
-    /// block. Otherwise, each start of an old copy would vote at one more height, up to the present one.
+    /// Stops the votes of this member, because another process has voted with its key. The next process waits for a
+    /// newer block. Otherwise, each start of an old copy would vote at one more height, up to the present one.
     pub(crate) fn fail_for_other_votes(&self, at: &str) {
         let now = time_of_start(self.chain.snapshot().latest_tx_block(), self.driver.now());
         if let Err(error) = FirstStart::create(&self.directory, now) {

@@ -61,8 +61,8 @@ impl Table {
     }
 
     /// Returns whether an entry belongs to a round after the next one. A proposer can send entries of all its rounds at
-    /// once, and their execution takes time. An entry of the first rounds of the next height is not early: its execution
-    /// can begin before the height.
+    /// once, and their execution takes time. An entry of the first rounds of the next height is not early: its
+    /// execution can begin before the height.
     pub(crate) fn is_early(&self, header: &EntryHeader) -> bool {
         let (height, round) = self.at;
         match header.height.checked_sub(height.0) {

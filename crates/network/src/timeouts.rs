@@ -20,8 +20,8 @@ const STRAGGLERS: Duration = Duration::from_millis(50);
 /// Time for a step of a co-signature session in round 0.
 const STEP: Duration = Duration::from_millis(500);
 
-/// Returns the time of a timer of a co-signature session. A step has 100 ms more in each round. Otherwise a network whose
-/// messages take longer than 250 ms would never seal a block. A proposal has 500 ms more in each round. With a
+/// Returns the time of a timer of a co-signature session. A step has 100 ms more in each round. Otherwise a network
+/// whose messages take longer than 250 ms would never seal a block. A proposal has 500 ms more in each round. With a
 /// `propose-timeout` of 1 s, round 0 has time for two steps in which a signer is silent, and a late round for four. A
 /// leader excludes silent signers also in its later rounds.
 pub(crate) fn session_time_of(timer: Timer) -> Duration {

@@ -32,7 +32,8 @@
 //! - `cli` (on by default): the binary `silica` with its command line, in the module `cli`. A program that embeds a
 //!   node does not need it.
 //! - `network`: the agreement of a validator, with the consensus engine. It includes `cli`.
-//! - `studio` (on by default): the files of the studio, the web page for browsers. Without it, the node serves no studio.
+//! - `studio` (on by default): the files of the studio, the web page for browsers. Without it, the node serves no
+//!   studio.
 //!
 //! # Modules
 //!
@@ -40,7 +41,8 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `acknowledge`, `batch_queue`, `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`, `settings`:
+//! - `acknowledge`, `batch_queue`, `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`,
+//!   `settings`:
 //!   - `acknowledge` has the times at which a member of a network acknowledges a transaction.
 //!   - `batch_queue` has the batches of transactions of other members.
 //!   - `block_hashes` finds a block by its hash.

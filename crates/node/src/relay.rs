@@ -243,8 +243,8 @@ impl Relay {
         }
     }
 
-    /// Adds the transactions of a batch to the pool. Returns the positions of the transactions that neither the pool nor
-    /// a block has.
+    /// Adds the transactions of a batch to the pool. Returns the positions of the transactions that neither the pool
+    /// nor a block has.
     fn add(&self, transactions: Vec<Transaction>, seen: &mut Seen) -> Vec<u16> {
         let mut except = Vec::new();
         for (position, transaction) in (0..).zip(transactions) {

@@ -1,7 +1,7 @@
 //! The `serde` form of single values: strings, which programs use in configurations and in JSON of their own.
 //!
-//! Bytes are `0x` and lower-case digits, as in the JSON of Scilla. Numbers are decimal digits, because many JSON parsers
-//! round numbers above 2^53. The members of JSON-RPC have other forms, which the module `rpc` has.
+//! Bytes are `0x` and lower-case digits, as in the JSON of Scilla. Numbers are decimal digits, because many JSON
+//! parsers round numbers above 2^53. The members of JSON-RPC have other forms, which the module `rpc` has.
 
 use alloc::{borrow::Cow, string::ToString};
 use core::{fmt, marker::PhantomData, str::FromStr};

@@ -157,8 +157,8 @@ struct Worker {
     savepoints: Arc<Savepoints>,
     /// The newest block when the thread has started.
     opened_at: Option<BlockNumber>,
-    /// Whether the thread packs blocks: a checkpoint has a block after `opened_at`. A check, a dump and a replay of blocks
-    /// therefore change no rows of the record.
+    /// Whether the thread packs blocks: a checkpoint has a block after `opened_at`. A check, a dump and a replay of
+    /// blocks therefore change no rows of the record.
     is_packing: bool,
 }
 
@@ -208,8 +208,8 @@ impl Worker {
         }
     }
 
-    /// Makes a pack if there are enough blocks for it. Returns whether the function has made a pack. After a failure, the
-    /// rows stay where they are, and packing ends until the next opening.
+    /// Makes a pack if there are enough blocks for it. Returns whether the function has made a pack. After a failure,
+    /// the rows stay where they are, and packing ends until the next opening.
     fn pack(&self) -> bool {
         if !self.is_packing {
             return false;

@@ -26,8 +26,8 @@ pub(crate) mod space {
     pub(crate) const HASH_INDEX: u8 = 0xf0;
 }
 
-/// Maximum bytes of key and value of a leaf together. Layout 3 could not store a larger leaf, and blocks must not depend
-/// on the layout.
+/// Maximum bytes of key and value of a leaf together. Layout 3 could not store a larger leaf, and blocks must not
+/// depend on the layout.
 pub(crate) const LARGEST_LEAF: usize = 4096 * 0xffff - 64;
 
 /// Returns the path of the record of a store.

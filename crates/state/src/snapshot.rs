@@ -41,8 +41,8 @@ pub(crate) struct Core {
     pub pages: Arc<PageStore>,
     pub archive: Arc<Archive>,
     pub older: RecomputedStates,
-    /// The cached text of each transaction, with the number of its block. A revert makes a new core, so the cache has no
-    /// transaction of a removed block.
+    /// The cached text of each transaction, with the number of its block. A revert makes a new core, so the cache has
+    /// no transaction of a removed block.
     pub texts: Cache<TxHash, (BlockNumber, Arc<[u8]>)>,
     /// `None` if the store has no history index.
     pub index: Option<Arc<HistoryIndex>>,
@@ -343,8 +343,8 @@ impl Snapshot {
         self.archive.find_transaction(hash)
     }
 
-    /// Returns the text that a caller has [cached](Snapshot::cache_text) for the transaction with a hash. Returns `None`
-    /// if no such text is in memory, or the transaction is in a block after the snapshot.
+    /// Returns the text that a caller has [cached](Snapshot::cache_text) for the transaction with a hash. Returns
+    /// `None` if no such text is in memory, or the transaction is in a block after the snapshot.
     pub fn cached_text(&self, hash: &TxHash) -> Option<Arc<[u8]>> {
         let (block, text) = self.core.texts.get(hash)?;
         self.head().is_some_and(|head| block <= head.number).then_some(text)

@@ -1993,7 +1993,8 @@ fn conversion_of_layout_3_survives_a_crash() {
     }
 }
 
-/// The conversion finds damage. Then the state is made again from the state diffs, as after damage of the present layout.
+/// The conversion finds damage. Then the state is made again from the state diffs, as after damage of the present
+/// layout.
 #[test]
 fn damaged_state_of_layout_3_is_rebuilt() {
     let unpacked = unpack_layout_3();
@@ -2054,8 +2055,8 @@ fn flipped_bit_in_the_page_file_is_detected() {
     store.check(&mut |_, _| {}).unwrap();
 }
 
-/// A checkpoint that a power failure ends has written root pointers. In the next checkpoint, the storage of a contract can
-/// be again that of the checkpoint before both.
+/// A checkpoint that a power failure ends has written root pointers. In the next checkpoint, the storage of a contract
+/// can be again that of the checkpoint before both.
 #[test]
 fn root_pointers_of_an_unfinished_checkpoint_are_not_used() {
     let kept = Kept { record: 0, state: 30, changes: None };

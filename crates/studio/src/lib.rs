@@ -1,7 +1,7 @@
 //! The files of Silica Studio, the web page of a Silica node.
 //!
-//! The build of the page writes the compressed files and their table to the directory `dist`. This crate is data only. A
-//! server sends the bytes of a file without a change, or inflates them for a client that does not accept gzip.
+//! The build of the page writes the compressed files and their table to the directory `dist`. This crate is data only.
+//! A server sends the bytes of a file without a change, or inflates them for a client that does not accept gzip.
 //!
 //! # Examples
 //!

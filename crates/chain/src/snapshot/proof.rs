@@ -27,8 +27,8 @@ impl Snapshot {
         })
     }
 
-    /// Proves the account at `address`, or its absence, in the state after the Tx block `block`. `None` means the latest
-    /// block.
+    /// Proves the account at `address`, or its absence, in the state after the Tx block `block`. `None` means the
+    /// latest block.
     ///
     /// # Errors
     ///

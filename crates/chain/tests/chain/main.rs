@@ -1,4 +1,5 @@
-//! Tests of the public interface: networks of one node or of several members, with stores in memory. The tests set the time.
+//! Tests of the public interface: networks of one node or of several members, with stores in memory. The tests set the
+//! time.
 #![cfg(test)]
 
 mod address_history;

@@ -19,8 +19,8 @@ impl EarlyReadys {
     ///
     /// # Errors
     ///
-    /// [`Rejected`] if the message is another one, the member has sent a `Ready` of a later session, the committee has no
-    /// such member, or the signature is false.
+    /// [`Rejected`] if the message is another one, the member has sent a `Ready` of a later session, the committee has
+    /// no such member, or the signature is false.
     pub fn keep(
         &mut self,
         message: CoSignMessage,

@@ -186,12 +186,13 @@ impl CoSignMessage {
     }
 
     /// Reads the canonical bytes. Encoding the result returns the same bytes. The function does not verify the
-    /// signature, and does not check that commit points are points of the curve: a session checks the points that are due.
+    /// signature, and does not check that commit points are points of the curve: a session checks the points that are
+    /// due.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are not canonical, have more than [`MAX_COSIGN_MESSAGE`] bytes, or contain a response
-    /// that is not a scalar of the group.
+    /// [`DecodeError`] if the bytes are not canonical, have more than [`MAX_COSIGN_MESSAGE`] bytes, or contain a
+    /// response that is not a scalar of the group.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         if bytes.len() > MAX_COSIGN_MESSAGE {
             return Err(value("CoSignMessage", format!("at most {MAX_COSIGN_MESSAGE} bytes"), bytes.len()));

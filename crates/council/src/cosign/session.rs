@@ -93,8 +93,8 @@ pub struct Session {
     has_begun: bool,
     signer: Option<Signer>,
     leader: Option<Leader>,
-    /// The members that this member excludes as the leader of later rounds. A round has time for a few attempts only, so
-    /// without this set, each of several faulty signers could make one attempt of every round fail.
+    /// The members that this member excludes as the leader of later rounds. A round has time for a few attempts only,
+    /// so without this set, each of several faulty signers could make one attempt of every round fail.
     excluded: BTreeSet<usize>,
     early: EarlyReadys,
     own_ready: Option<CoSignMessage>,

@@ -291,7 +291,8 @@ impl Council {
         (body.transactions.is_empty() && !is_vacuous && body.timestamp < due).then_some(due)
     }
 
-    /// Processes a decision of the committee. `bytes` can be `None` if this member proposed the entry or found it valid.
+    /// Processes a decision of the committee. `bytes` can be `None` if this member proposed the entry or found it
+    /// valid.
     ///
     /// A second call with the same body has no effect. After a failed commit, the caller recovers the chain, and calls
     /// the function again: the block is the same.

@@ -74,8 +74,8 @@ impl World {
         }
     }
 
-    /// Records a decision, and checks that all members decide the same entry. The first certificate has to have votes of
-    /// a quorum.
+    /// Records a decision, and checks that all members decide the same entry. The first certificate has to have votes
+    /// of a quorum.
     pub(super) fn note(&mut self, member: usize, certificate: &CommitCertificate<Ctx>) {
         let (height, id): (Height, EntryId) = (certificate.height.council().unwrap(), certificate.value_id.into());
         if let Entry::Vacant(place) = self.decided.entry(height) {

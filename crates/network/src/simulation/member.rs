@@ -136,7 +136,8 @@ impl Member {
         if let Status::Running(running) = &mut self.status { Some(running) } else { None }
     }
 
-    /// Stops the member. Its memory is lost. The journal and the log keep these numbers of records that are not flushed.
+    /// Stops the member. Its memory is lost. The journal and the log keep these numbers of records that are not
+    /// flushed.
     pub(super) fn crash(&mut self, until: u64, kept: [usize; 2]) {
         if self.running().is_none() {
             return;

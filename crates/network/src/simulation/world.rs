@@ -345,10 +345,10 @@ impl World {
         self.owed = None;
     }
 
-    /// Returns the longest time to the next decision if no further failure happens. It is the time of the latest round, of
-    /// two rounds for each member that deviates, and of one more round. This member leads or delays the two rounds.
-    /// Slow messages need more rounds, until the time of a round is enough. A round has the time for a proposal, and half
-    /// of it for late votes.
+    /// Returns the longest time to the next decision if no further failure happens. It is the time of the latest round,
+    /// of two rounds for each member that deviates, and of one more round. This member leads or delays the two rounds.
+    /// Slow messages need more rounds, until the time of a round is enough. A round has the time for a proposal, and
+    /// half of it for late votes.
     fn longest_pause(&mut self) -> u64 {
         let rounds = self.members.iter_mut().filter_map(Member::running).map(|running| running.engine.round());
         let round = rounds.filter_map(|round| round.as_u32()).max().unwrap_or_default();

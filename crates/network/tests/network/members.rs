@@ -214,8 +214,8 @@ impl FalseSettings {
     }
 }
 
-/// Returns an address that no other member has. Its port is below those of outgoing connections, which are usually 32768
-/// to 60999, so a member that starts again finds its port free.
+/// Returns an address that no other member has. Its port is below those of outgoing connections, which are usually
+/// 32768 to 60999, so a member that starts again finds its port free.
 fn free_address() -> SocketAddr {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let ports = 12_000..32_000_u32;

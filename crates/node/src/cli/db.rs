@@ -12,9 +12,9 @@ pub(crate) enum DbCommand {
     ///
     /// An interrupted check leaves its progress in the directory `check` of the data directory.
     Check {
-        /// Verify only the blocks that an earlier check has not verified. The earlier check was interrupted, or had this
-        /// option. The command keeps a second copy of the chain in the directory `check`. Damage of the earlier blocks can
-        /// remain unnoticed.
+        /// Verify only the blocks that an earlier check has not verified. The earlier check was interrupted, or had
+        /// this option. The command keeps a second copy of the chain in the directory `check`. Damage of the earlier
+        /// blocks can remain unnoticed.
         #[arg(long = "continue")]
         continues: bool,
         /// The data directory.

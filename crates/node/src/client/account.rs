@@ -26,12 +26,12 @@ use crate::{data_dir::draw_key, terminal::visible};
 /// Commands for keys and accounts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AccountCommand {
-    /// Make a key, write the key to a new file, and show its address. Only the owner of the file can read the file. With
-    /// a password, the file is a keystore, which wallets can read.
+    /// Make a key, write the key to a new file, and show its address. Only the owner of the file can read the file.
+    /// With a password, the file is a keystore, which wallets can read.
     #[command(after_help = EXIT_STATUS)]
     New(NewArgs),
-    /// Show the test accounts, which have money on a new chain, with their numbers for --test-account. The keys of these
-    /// accounts are public: on a real network, other users take the money of such an account immediately.
+    /// Show the test accounts, which have money on a new chain, with their numbers for --test-account. The keys of
+    /// these accounts are public: on a real network, other users take the money of such an account immediately.
     #[command(after_help = EXIT_STATUS)]
     List(NodeArgs),
     /// Show all forms of an address, or of the address of a key.

@@ -56,8 +56,8 @@ pub(crate) struct OrderArgs {
     #[arg(long, value_name = "PRICE", value_parser = Qa::parse)]
     pub gas_price: Option<Qa>,
     /// Gas limit in gas units [default for a payment: the estimate of the node. Default for a call or a deployment: the
-    /// estimate of the node plus 10 percent. If the node has no estimates: 50 for a payment, 10000 for a call, and 50000
-    /// for a deployment].
+    /// estimate of the node plus 10 percent. If the node has no estimates: 50 for a payment, 10000 for a call, and
+    /// 50000 for a deployment].
     #[arg(long, value_name = "UNITS")]
     pub gas_limit: Option<u64>,
     /// Chain id of the network [default: the chain id of the node, unless it is 1, the main network].

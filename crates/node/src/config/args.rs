@@ -216,8 +216,8 @@ pub(crate) struct RunArgs {
     /// File that the node writes when it is ready, and removes when it stops. The file has the JSON of `--banner json`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
     pub ready_file: Option<PathBuf>,
-    /// Stop when the parent process ends. With a PID, the node starts only if this process is its parent. Without a PID,
-    /// the parent is the parent process at the start.
+    /// Stop when the parent process ends. With a PID, the node starts only if this process is its parent. Without a
+    /// PID, the parent is the parent process at the start.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
           default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
     pub exit_with_parent: Option<Parent>,

@@ -262,8 +262,8 @@ impl NodeHandle {
         self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
     }
 
-    /// Runs work with the producer on the thread of the driver, after the events before it. A driver that has ended drops
-    /// the work, and the agreement of a committee then stops.
+    /// Runs work with the producer on the thread of the driver, after the events before it. A driver that has ended
+    /// drops the work, and the agreement of a committee then stops.
     #[cfg(any(test, feature = "network"))]
     pub(crate) fn run(&self, work: Work) {
         drop(self.shared.events.send(Event::Run(work)));

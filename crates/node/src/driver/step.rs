@@ -77,8 +77,8 @@ impl<E: Engine> Driver<E> {
     }
 
     #[cfg(any(test, feature = "network"))]
-    /// Runs work of the agreement of a committee. If the store has failed and does not recover, the work gets the errors
-    /// of the producer.
+    /// Runs work of the agreement of a committee. If the store has failed and does not recover, the work gets the
+    /// errors of the producer.
     pub(super) fn run_work(&mut self, work: Work) {
         let _: Result<(), DriverError> = self.recover();
         let before = self.node.context().head();

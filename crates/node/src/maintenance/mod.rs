@@ -82,9 +82,9 @@ pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     Check { is_continued: false, each: SAVED_EACH, step: &mut || {} }.run(path)
 }
 
-/// Verifies a data directory like [`check_db`], but not the blocks that an earlier check has verified. The earlier check
-/// was interrupted, or was a call of this function. The directory `check` keeps the progress and a second copy of the
-/// chain, also after the check.
+/// Verifies a data directory like [`check_db`], but not the blocks that an earlier check has verified. The earlier
+/// check was interrupted, or was a call of this function. The directory `check` keeps the progress and a second copy of
+/// the chain, also after the check.
 ///
 /// Damage of these blocks since the earlier check can remain unnoticed. Without an earlier check of this chain, the
 /// function verifies all blocks, and logs the reason.

@@ -1,5 +1,5 @@
-//! The progress of `silica db check`, in the file `check/progress` of the data directory. A later check can continue from
-//! it.
+//! The progress of `silica db check`, in the file `check/progress` of the data directory. A later check can continue
+//! from it.
 //!
 //! The file has two lines: a JSON object, and the SHA-256 of the first line in hexadecimal. The hash of the newest
 //! verified block binds the file to the chain. The progress of the execution is not in the file, but is the newest
@@ -20,8 +20,8 @@ const VERSION: u32 = 1;
 pub(super) struct CheckProgress {
     /// The blocks whose data were verified.
     pub(super) record: CheckedBlocks,
-    /// The newest block of the last check without a fault, or `None` without such a check. The blocks up to it were also
-    /// executed, and the balances and the history index were compared.
+    /// The newest block of the last check without a fault, or `None` without such a check. The blocks up to it were
+    /// also executed, and the balances and the history index were compared.
     pub(super) clean: Option<BlockNumber>,
 }
 
@@ -55,8 +55,8 @@ impl CheckProgress {
         Ok(data_dir.write_check_progress(&format!("{line}\n{digest}\n"))?)
     }
 
-    /// Reads the file. The outer result is the error of a read of the store. The inner result is the reason why no check can
-    /// continue.
+    /// Reads the file. The outer result is the error of a read of the store. The inner result is the reason why no
+    /// check can continue.
     pub(super) fn read(data_dir: &DataDir, store: &Store) -> Result<Result<Self, String>, MaintenanceError> {
         let text = match data_dir.read_check_progress() {
             Ok(Some(text)) => text,

@@ -28,8 +28,8 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 /// Balance and nonce of an account.
 ///
-/// A payment creates the account of its recipient, unless the amount is 0. For an address without an account, the method
-/// returns error -5.
+/// A payment creates the account of its recipient, unless the amount is 0. For an address without an account, the
+/// method returns error -5.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBalance {
     /// Address of the account.
@@ -51,8 +51,8 @@ impl Method for GetBalance {
 
 /// Balance of an account after a Tx block. An extension of this node.
 ///
-/// With the kind `balances` of the history index, the method has the balances after all blocks. The cost does not depend
-/// on the length of the chain. Without this kind, the method has only the blocks of the proof window.
+/// With the kind `balances` of the history index, the method has the balances after all blocks. The cost does not
+/// depend on the length of the chain. Without this kind, the method has only the blocks of the proof window.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBalanceAt {
     /// Address of the account.
@@ -86,8 +86,8 @@ impl From<BalanceAtError> for CallError {
 
 /// Proof of an account, or of its absence, in the state after a Tx block. An extension of this node.
 ///
-/// The proof has the nodes of the account trie, as `accountProof` of `GetStateProof`. The account does not need a contract.
-/// The node serves proofs for the latest 50 Tx blocks, or for as many as `--proof-window` sets.
+/// The proof has the nodes of the account trie, as `accountProof` of `GetStateProof`. The account does not need a
+/// contract. The node serves proofs for the latest 50 Tx blocks, or for as many as `--proof-window` sets.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetAccountProof {
     /// Address of the account.

@@ -25,8 +25,8 @@ const MOST: u64 = 10_000;
 /// Consecutive Tx blocks in one response, the oldest first. An extension of this node.
 ///
 /// The result has one element for each block, also for blocks without transactions. An element is the result of
-/// `GetTxBlock`. With the option `bodies` it also has the transactions of the block, as `GetTransaction` returns them. A
-/// request has at most 10,000 blocks, and all of them must exist.
+/// `GetTxBlock`. With the option `bodies` it also has the transactions of the block, as `GetTransaction` returns them.
+/// A request has at most 10,000 blocks, and all of them must exist.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBlocks {
     /// Number of the first block.

@@ -274,11 +274,11 @@ fn account_row((address, account): (Address, Account)) -> AccountRowJson {
     }
 }
 
-/// Holders of a token in pages: of the field `balances` of a fungible token (ZRC-2), or of the field `token_owners` of a
-/// non-fungible token (ZRC-6). An extension of this node.
+/// Holders of a token in pages: of the field `balances` of a fungible token (ZRC-2), or of the field `token_owners` of
+/// a non-fungible token (ZRC-6). An extension of this node.
 ///
-/// The holders are in the order of the stored keys: of addresses, or of the texts of token ids. Each page has the latest
-/// state. An entry that exists during all requests appears once.
+/// The holders are in the order of the stored keys: of addresses, or of the texts of token ids. Each page has the
+/// latest state. An entry that exists during all requests appears once.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetHolders {
     /// Address of the contract of the token.

@@ -108,8 +108,8 @@ impl Command for AddBalance {
 
 /// Sets the nonce of an account, and returns the number of the Tx block of this edit.
 ///
-/// The nonce is the nonce of the last transaction of the account, as in `GetBalance`. The nonce cannot decrease. The node
-/// rejects the address of a contract. Creates the account if it does not exist. A later block drops pending
+/// The nonce is the nonce of the last transaction of the account, as in `GetBalance`. The nonce cannot decrease. The
+/// node rejects the address of a contract. Creates the account if it does not exist. A later block drops pending
 /// transactions of the account with this nonce or a lower one.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetNonce {

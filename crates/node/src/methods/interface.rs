@@ -45,8 +45,9 @@ pub(super) const ENTRIES: &[Entry] =
 /// The interface of a contract or library: its parameters, fields, transitions, events and data types. An extension of
 /// this node.
 ///
-/// The result has the members of the object `contract_info` that `scilla check -contractinfo` prints for the code of the
-/// contract. In addition, it has documentation, positions, and the standards of tokens that the contract seems to have.
+/// The result has the members of the object `contract_info` that `scilla check -contractinfo` prints for the code of
+/// the contract. In addition, it has documentation, positions, and the standards of tokens that the contract seems to
+/// have.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetContractInterface {
     /// Address of the contract or library.

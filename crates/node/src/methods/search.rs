@@ -26,8 +26,8 @@ pub(super) const ENTRIES: &[Entry] = &[Entry::command::<Search>().of_weight(20)]
 /// Blocks, transactions, accounts and contracts that a text names, at most 20. An extension of this node.
 ///
 /// The text is a block number, an address in any form, a hash of a transaction or block, or at least six digits at the
-/// beginning of a transaction hash. Other texts are the beginning of the name of a contract or library, or of the name or
-/// symbol of its token. A text without a match has an empty result.
+/// beginning of a transaction hash. Other texts are the beginning of the name of a contract or library, or of the name
+/// or symbol of its token. A text without a match has an empty result.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Search {
     /// The text, from 1 to 100 characters.

@@ -150,9 +150,9 @@ impl Method for GetRecentTransactions {
 /// Transactions of an address, the newest or the oldest first. An extension of this node.
 ///
 /// The result has the transactions in which the address has a role: sender, recipient, deployed contract, or sender or
-/// recipient of a contract message. The work for one page is at most 20,000 units. Each block and each transaction takes
-/// one unit, and a large transaction takes more. A page can therefore have few transactions, or none. The last page has
-/// no `next`. New blocks do not change a page.
+/// recipient of a contract message. The work for one page is at most 20,000 units. Each block and each transaction
+/// takes one unit, and a large transaction takes more. A page can therefore have few transactions, or none. The last
+/// page has no `next`. New blocks do not change a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForAddress {
     /// The address whose transactions the result has.

@@ -1,7 +1,7 @@
 //! `silica network`: the network file of several validators, and the keys of its members.
 //!
-//! Each command has one file, with a struct of arguments and a function from the arguments to a [`Report`]. `file` reads
-//! and writes the files, and `error` has the reasons of failures. No command prints a secret key.
+//! Each command has one file, with a struct of arguments and a function from the arguments to a [`Report`]. `file`
+//! reads and writes the files, and `error` has the reasons of failures. No command prints a secret key.
 
 mod check;
 mod error;
@@ -30,8 +30,8 @@ pub(crate) enum NetworkCommand {
     Join(JoinArgs),
     /// Verify a network file with all proofs, and its accounts file.
     ///
-    /// The command prints each fault with the expected and the given value. A fault in the network file has its line. Exit
-    /// status: 0 the file is valid; 1 it has faults.
+    /// The command prints each fault with the expected and the given value. A fault in the network file has its line.
+    /// Exit status: 0 the file is valid; 1 it has faults.
     Check(CheckArgs),
     /// Show name, network id, members and parameters of a network file.
     Show(ShowArgs),
@@ -41,8 +41,8 @@ pub(crate) enum NetworkCommand {
     Up(UpArgs),
 }
 
-/// Reads a network file, and the accounts file of its genesis. Returns the network, the text of its file, and the text of
-/// the accounts file.
+/// Reads a network file, and the accounts file of its genesis. Returns the network, the text of its file, and the text
+/// of the accounts file.
 ///
 /// # Errors
 ///

@@ -22,8 +22,8 @@ pub(crate) struct NewArgs {
     /// Chain id, from 1 to 65535 [default: 222].
     #[arg(long, value_name = "ID", value_parser = parse_chain_id)]
     pub chain_id: Option<ChainId>,
-    /// File of the accounts of the genesis block, in the format of the isolated server [default: the test accounts, in a
-    /// new file `accounts.json` next to the network file].
+    /// File of the accounts of the genesis block, in the format of the isolated server [default: the test accounts, in
+    /// a new file `accounts.json` next to the network file].
     #[arg(long, value_name = "FILE")]
     pub accounts_file: Option<PathBuf>,
 }

@@ -11,8 +11,8 @@ use crate::progress::Progress;
 /// Time between two reads of the progress and of the failures.
 const RHYTHM: Duration = Duration::from_secs(1);
 
-/// Logs the progress of the history index until the index has all blocks. Logs failures of the index and of packing until
-/// the node stops.
+/// Logs the progress of the history index until the index has all blocks. Logs failures of the index and of packing
+/// until the node stops.
 pub(super) async fn report(chain: Chain, mut stopped: watch::Receiver<bool>) {
     let (mut progress, mut index_failures) = (Some(Progress::new("adding blocks to the history index")), 0);
     let mut pack_failure = None;

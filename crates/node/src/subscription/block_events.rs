@@ -347,8 +347,8 @@ pub(crate) struct BlockEventCache {
 
 impl BlockEventCache {
     /// Returns the events of a block from the cache, or reads them on a blocking thread. Sessions that need the same
-    /// block share one read. Reads the transfers only if the caller needs them. A block without events does not come from
-    /// the cache, because other sessions do not need an old block.
+    /// block share one read. Reads the transfers only if the caller needs them. A block without events does not come
+    /// from the cache, because other sessions do not need an old block.
     pub(super) async fn of(
         &self,
         node: &NodeHandle,

@@ -41,8 +41,8 @@ const STEPS_OF_A_UNIT: u32 = 100;
 /// Number of replayed transactions that take a step. So a unit pays for as many transactions as in the lists.
 const TRANSACTIONS_OF_A_STEP: u32 = 20;
 
-/// Number of sessions that write a large text at once. Each can hold the events of a block that is not in the cache. The
-/// memory budget counts the text, not these events.
+/// Number of sessions that write a large text at once. Each can hold the events of a block that is not in the cache.
+/// The memory budget counts the text, not these events.
 const LARGE_AT_ONCE: usize = 2;
 
 /// The data that all WebSocket connections share.

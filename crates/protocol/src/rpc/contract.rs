@@ -53,8 +53,9 @@ pub struct StateEntryJson {
     pub variable: String,
 }
 
-/// The interface of a contract or library: parameters, fields, transitions, events and data types, as the Scilla checker
-/// reports them. Types have the form in which Scilla prints them. Documentation is the comments directly before a part.
+/// The interface of a contract or library: parameters, fields, transitions, events and data types, as the Scilla
+/// checker reports them. Types have the form in which Scilla prints them. Documentation is the comments directly before
+/// a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ContractInterface"))]

@@ -1,8 +1,8 @@
 //! The cursors of lists. A client sends the `next` of a page as the `cursor` of the following page.
 //!
-//! A cursor names a place: a transaction, an event, a transfer, a block, an address or a key. Lists whose cursors have the
-//! same type have the same places, for example the transactions of an address and the transactions of a block. The texts
-//! of places of a block differ between types, so that the node rejects a cursor of another list:
+//! A cursor names a place: a transaction, an event, a transfer, a block, an address or a key. Lists whose cursors have
+//! the same type have the same places, for example the transactions of an address and the transactions of a block. The
+//! texts of places of a block differ between types, so that the node rejects a cursor of another list:
 //!
 //! | Type | Text |
 //! |---|---|
@@ -213,8 +213,8 @@ impl FromStr for KeyCursor {
 /// Number of digits of the highest block number.
 const MOST_DIGITS: usize = 20;
 
-/// Reads a block number. The type accepts decimal digits only, with zeros at the beginning. A longer text can be an address
-/// of decimal digits.
+/// Reads a block number. The type accepts decimal digits only, with zeros at the beginning. A longer text can be an
+/// address of decimal digits.
 fn number(text: &str) -> Result<BlockNumber, CursorError> {
     if text.len() > MOST_DIGITS {
         return Err(CursorError);

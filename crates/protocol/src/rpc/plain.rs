@@ -170,8 +170,8 @@ fn plain_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0_usize;
     for word in words {
         let word = u64::from_le_bytes(*word);
-        // The lowest set bit of each term is exact. Higher bits can be wrong, because a subtraction borrows from the next
-        // byte.
+        // The lowest set bit of each term is exact. Higher bits can be wrong, because a subtraction borrows from the
+        // next byte.
         let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
         let control = word.wrapping_sub(u64::from_le_bytes([0x20; 8])) & !word & HIGH;
         let found = zero(word ^ u64::from_le_bytes([b'"'; 8])) | zero(word ^ u64::from_le_bytes([b'\\'; 8])) | control;

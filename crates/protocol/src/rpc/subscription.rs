@@ -29,7 +29,8 @@ pub enum Topic {
     Reverts,
 }
 
-/// The notification of a session about a Tx block, or about a revert, with the data of each topic that the session subscribed to.
+/// The notification of a session about a Tx block, or about a revert, with the data of each topic that the session
+/// subscribed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub struct Notification<'a> {

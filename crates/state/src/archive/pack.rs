@@ -189,8 +189,8 @@ pub(super) fn head_len(bytes: &[u8]) -> usize {
     usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(LENGTHS).saturating_add(BEFORE_LENGTHS)
 }
 
-/// Returns the rows of a part from its bytes before the values. Returns `None` if the checksum is wrong, or if bytes are
-/// missing.
+/// Returns the rows of a part from its bytes before the values. Returns `None` if the checksum is wrong, or if bytes
+/// are missing.
 pub(super) fn decode_lengths(number: u64, bytes: &[u8]) -> Option<Vec<RowPlace>> {
     let (checksum, lengths) = bytes.get(4..head_len(bytes))?.split_at_checked(SEAL_LEN)?;
     let sealed = [lengths, checksum].concat();

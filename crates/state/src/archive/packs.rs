@@ -28,7 +28,8 @@ use crate::{
 
 /// The block whose values bring a pack to this number of bytes is the last block of the pack.
 const BYTES: usize = if cfg!(test) { 128 << 10 } else { 4 << 20 };
-/// Free bytes of the disk below which the record gets no packs. A pack needs space, and sled keeps the space of its rows.
+/// Free bytes of the disk below which the record gets no packs. A pack needs space, and sled keeps the space of its
+/// rows.
 const FREE: u64 = 64 * BYTES as u64;
 /// Bytes that a reader of one row reads first. The part of a block with few transactions is smaller.
 const FIRST_READ: usize = 4096;
@@ -255,8 +256,8 @@ impl Rows {
         Ok(Some(Part { pack: *pack, number, rows, values, read: bytes }))
     }
 
-    /// Returns the offset of the part of a block. Returns `None` if the pack lacks the block, because the block is in an
-    /// empty block range.
+    /// Returns the offset of the part of a block. Returns `None` if the pack lacks the block, because the block is in
+    /// an empty block range.
     fn offset_of(&self, pack: &Pack, number: u64) -> Result<Option<u64>, ArchiveError> {
         let distance = number.saturating_sub(pack.first);
         if !pack.is_dense() {
@@ -315,8 +316,8 @@ impl Rows {
         Ok(packed.map(|(pack, bytes)| NewPack { pack, bytes, _work: work }))
     }
 
-    /// Writes a pack to the page file, and returns when the pack is durable. The pack overwrites the rest of a pack that
-    /// was not written completely.
+    /// Writes a pack to the page file, and returns when the pack is durable. The pack overwrites the rest of a pack
+    /// that was not written completely.
     pub(super) fn write(&self, new: &NewPack<'_>) -> Result<(), ArchiveError> {
         let position = new.pack.position;
         self.db.write_at(DataFile::Pages, position, &new.bytes).inspect_err(|_| {

@@ -61,8 +61,8 @@ impl FoundTransaction {
         self.bytes
     }
 
-    /// Returns the block up to which the record was searched, or `None` if no transaction matches. The transaction is in
-    /// this block or in an earlier one.
+    /// Returns the block up to which the record was searched, or `None` if no transaction matches. The transaction is
+    /// in this block or in an earlier one.
     pub(crate) fn newest_block(&self) -> Option<BlockNumber> {
         let newest = self.view.newest.as_ref().filter(|_| !self.places.is_empty());
         newest.map(|entry| entry.number())

@@ -108,7 +108,8 @@ impl FileOnDisk {
     /// Writes bytes at a position. Extends the file if they end after its end.
     pub(super) fn write(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
         let written = write_all_at(self.file(true)?, bytes, position);
-        // After the write: a flush of another thread during the write need not contain it. A failed write can leave bytes.
+        // After the write: a flush of another thread during the write need not contain it. A failed write can leave
+        // bytes.
         self.is_dirty.store(true, Ordering::Release);
         written
     }
@@ -123,9 +124,8 @@ impl FileOnDisk {
         self.file.get().map_or(Ok(()), |file| require_in_place(&self.path, file))
     }
 
-    /// Flushes the file, and returns when all previous writes are durable. A flush of a file without writes would cost a
-    /// flush of the device. Only one flush may run at a time. After an
-    /// error, the file must not be used again.
+    /// Flushes the file, and returns when all previous writes are durable. A flush of a file without writes would cost
+    /// a flush of the device. Only one flush may run at a time. After an error, the file must not be used again.
     pub(super) fn flush(&self) -> io::Result<()> {
         if !self.is_dirty.swap(false, Ordering::AcqRel) {
             return Ok(());

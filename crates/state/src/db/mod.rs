@@ -512,8 +512,8 @@ impl Sled {
         match self.options.durability {
             Durability::Relaxed => Ok(()),
             Durability::Flush => {
-                // One flush at a time. The system reports a failed flush to one caller only, and a caller must not return
-                // while another one still flushes its writes.
+                // One flush at a time. The system reports a failed flush to one caller only, and a caller must not
+                // return while another one still flushes its writes.
                 let _flushing = self.flushing.lock();
                 self.write(|db| db.flush())?;
                 let synced = self.with(|opened| {

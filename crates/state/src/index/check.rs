@@ -28,8 +28,8 @@ impl EntrySum {
     }
 }
 
-/// A function that reads the entries of the blocks from a number on, and below another number. The last argument returns
-/// the sum of the changes of the balance of an address before these blocks.
+/// A function that reads the entries of the blocks from a number on, and below another number. The last argument
+/// returns the sum of the changes of the balance of an address before these blocks.
 pub(crate) type ReadEntries<'a> =
     &'a mut dyn FnMut(IndexKinds, BlockNumber, u64, &SumBefore<'_>) -> Result<Option<BlockEntries>, ArchiveError>;
 
@@ -37,8 +37,8 @@ pub(crate) type ReadEntries<'a> =
 pub(crate) type SumBefore<'a> = dyn Fn(&Address) -> Result<u128, ArchiveError> + 'a;
 
 /// Compares the stored entries of the blocks from `first` on with the entries of the record, which `read` returns.
-/// Returns the number of all stored entries. Returns 0 if no index is stored, or the newest block of the index is not in
-/// the record, because the node then makes the index again.
+/// Returns the number of all stored entries. Returns 0 if no index is stored, or the newest block of the index is not
+/// in the record, because the node then makes the index again.
 pub(crate) fn check(
     db: &Db,
     first: BlockNumber,

@@ -108,11 +108,11 @@ pub(super) mod kind {
 /// A query to the history index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKey<'a> {
-    /// The transactions in which an address is the sender, the recipient, the contract of a deployment, or the sender or
-    /// the recipient of a message.
+    /// The transactions in which an address is the sender, the recipient, the contract of a deployment, or the sender
+    /// or the recipient of a message.
     Address(&'a Address),
-    /// The transactions of [`IndexKey::Address`], and position 0 of the blocks with an edit of the account. Position 0 can
-    /// stand for the transaction, for the edit, or for both.
+    /// The transactions of [`IndexKey::Address`], and position 0 of the blocks with an edit of the account. Position 0
+    /// can stand for the transaction, for the edit, or for both.
     AddressOrEdit(&'a Address),
     /// The transactions with an event.
     Events,
@@ -177,9 +177,9 @@ enum Tag {
 
 /// The subject of an entry: a tag, and an address, the first eight bytes of a hash, or nothing. The other bytes are 0.
 ///
-/// Addresses are whole, because the sum of the changes of a balance must not have changes of another address. For a hash,
-/// a reader of the record compares the whole hash. Each list of a client has a tag of its own. Otherwise, a query for the
-/// events of a contract could read millions of its other transactions.
+/// Addresses are whole, because the sum of the changes of a balance must not have changes of another address. For a
+/// hash, a reader of the record compares the whole hash. Each list of a client has a tag of its own. Otherwise, a query
+/// for the events of a contract could read millions of its other transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Subject(pub(super) [u8; SUBJECT]);
 
@@ -208,8 +208,8 @@ pub struct IndexPosition {
 }
 
 impl IndexPosition {
-    /// Returns the position as a number of 64 bits: 40 bits of the block and 24 bits of the position. A number that does
-    /// not fit becomes the highest number.
+    /// Returns the position as a number of 64 bits: 40 bits of the block and 24 bits of the position. A number that
+    /// does not fit becomes the highest number.
     pub(super) fn place(self) -> u64 {
         let block = self.block.get().min((1 << (u64::BITS - POSITION_BITS)) - 1);
         let position = u64::from(self.position).min((1 << POSITION_BITS) - 1);
@@ -294,8 +294,8 @@ impl IndexEntries {
         entries.fold(0, |sum, (_, value)| sum.wrapping_add(value.change))
     }
 
-    /// Adds the entries of the transactions of a block, without the changes of balances. Returns `None` if the block has
-    /// more transactions than an entry can have as position, or its number needs more than 40 bits.
+    /// Adds the entries of the transactions of a block, without the changes of balances. Returns `None` if the block
+    /// has more transactions than an entry can have as position, or its number needs more than 40 bits.
     pub(crate) fn add_transactions(
         &mut self,
         kinds: IndexKinds,

@@ -1,9 +1,9 @@
 //! The history index: finds the transactions of an address, the transactions with events, blocks by their hashes, and
 //! balances after earlier blocks (`docs/adr/0021-history-index.md`).
 //!
-//! The index has a database of its own, and can be made again from the record at any time. One thread, the indexer, adds
-//! blocks after they are published. Readers get the number of blocks that the index covers, and read later blocks from
-//! the record.
+//! The index has a database of its own, and can be made again from the record at any time. One thread, the indexer,
+//! adds blocks after they are published. Readers get the number of blocks that the index covers, and read later blocks
+//! from the record.
 //!
 //! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in *runs*:
 //! sorted sequences of pages, which are written once. Runs of similar sizes are merged.
@@ -206,7 +206,8 @@ impl HistoryIndex {
         *upkeep = Upkeep::default();
         let db = self.change(|state| {
             let State { kept, reverts, generation, .. } = *state;
-            // A revert in progress stays in progress: the next opening can read the record before its blocks are removed.
+            // A revert in progress stays in progress: the next opening can read the record before its blocks are
+            // removed.
             let closed = State { kept, reverts, generation: generation.wrapping_add(1), ..State::default() };
             std::mem::replace(state, closed).db
         });

@@ -37,20 +37,20 @@ impl IndexView {
         Self { index: Arc::clone(index), state: index.state() }
     }
 
-    /// Returns the number of blocks whose entries the view has, from block 0 on. Returns 0 if the index does not have the
-    /// entries of the query.
+    /// Returns the number of blocks whose entries the view has, from block 0 on. Returns 0 if the index does not have
+    /// the entries of the query.
     pub fn covered(&self, query: IndexKey<'_>) -> u64 {
         if query.is_in(self.index.kinds) { self.state.covered() } else { 0 }
     }
 
-    /// Returns the number of blocks whose changes of balances the view has, from block 0 on. Returns 0 if the index does
-    /// not have the changes.
+    /// Returns the number of blocks whose changes of balances the view has, from block 0 on. Returns 0 if the index
+    /// does not have the changes.
     pub fn covered_balances(&self) -> u64 {
         if self.index.kinds.balances { self.state.covered() } else { 0 }
     }
 
-    /// Returns the balance of an address after a block, or `None` if the view does not have the block. Reads at most one
-    /// page for each run of the index, and the entries of the address in the memtable.
+    /// Returns the balance of an address after a block, or `None` if the view does not have the block. Reads at most
+    /// one page for each run of the index, and the entries of the address in the memtable.
     ///
     /// # Errors
     ///
@@ -103,7 +103,8 @@ impl IndexView {
                 Ok(found) => return Ok(found),
                 Err(error) => {
                     self.note_failure(&error);
-                    // A merge may have removed a run after this view read the state. Then the newest state has its entries.
+                    // A merge may have removed a run after this view read the state. Then the newest state has its
+                    // entries.
                     let now = self.index.state();
                     let is_of_other_chain = now.reverts != self.state.reverts;
                     self.state = now;

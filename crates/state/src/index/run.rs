@@ -122,8 +122,8 @@ impl Cursor {
         Ok(Self { run, page: run.page_at(db, run.first)?, at: 0, read: 0, sum: Default::default() })
     }
 
-    /// Returns the next entry without consuming it, or `None` after the last entry. Compares the number of entries of the
-    /// run, their order, and the sums of the changes.
+    /// Returns the next entry without consuming it, or `None` after the last entry. Compares the number of entries of
+    /// the run, their order, and the sums of the changes.
     pub(super) fn peek(&mut self, db: &Db) -> Result<Option<Entry>, ArchiveError> {
         if let Some(entry) = self.page.entries.get(self.at) {
             return Ok(Some(*entry));

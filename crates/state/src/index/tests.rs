@@ -62,8 +62,8 @@ impl Chain {
         Some(BlockHash::new(sha256(&[&number.get().to_be_bytes(), &transactions.to_be_bytes(), &revert.to_be_bytes()])))
     }
 
-    /// Returns the entries of a block. The address of a transaction, and the change of its balance, depend on the hash of
-    /// its block. A change can be negative.
+    /// Returns the entries of a block. The address of a transaction, and the change of its balance, depend on the hash
+    /// of its block. A change can be negative.
     fn entries(&self, block: u64) -> BTreeMap<Key, Value> {
         let hash = self.hash(BlockNumber::new(block)).unwrap();
         let entries = |position: u32| {

@@ -17,8 +17,8 @@ use crate::{archive::ArchiveError, db::Db, merge_policy::to_merge};
 
 /// Number of entries of the memtable at which they become a run. They take about 6 MB of memory.
 const FULL: usize = 1 << 16;
-/// Number of blocks since the newest run at which the memtable becomes a run, even if it has few entries. After a crash,
-/// the indexer reads these blocks again.
+/// Number of blocks since the newest run at which the memtable becomes a run, even if it has few entries. After a
+/// crash, the indexer reads these blocks again.
 const FAR: u64 = 1 << 17;
 /// Minimum number of entries or blocks at which a stop of the node writes the memtable.
 const LARGE: u64 = 1 << 12;
@@ -110,8 +110,8 @@ impl HistoryIndex {
         (state.db.is_some() && state.kept.is_none()).then(|| BlockNumber::new(state.added.blocks))
     }
 
-    /// Adds the entries of blocks that begin with [`HistoryIndex::next_block`]. Does nothing if more than `reverts` reverts
-    /// have begun, because then the blocks were read before a revert.
+    /// Adds the entries of blocks that begin with [`HistoryIndex::next_block`]. Does nothing if more than `reverts`
+    /// reverts have begun, because then the blocks were read before a revert.
     pub(crate) fn add(&self, reverts: u64, blocks: BlockEntries) {
         let BlockEntries { first, last, hash, entries } = blocks;
         self.change(|state| {
@@ -139,8 +139,8 @@ impl HistoryIndex {
     }
 
     /// Removes the entries of reverted blocks, if the chain was reverted. `hash_of` returns the hash of a block of the
-    /// record. Does nothing if more than `reverts` reverts have begun, because then `hash_of` can read a record from before a
-    /// revert.
+    /// record. Does nothing if more than `reverts` reverts have begun, because then `hash_of` can read a record from
+    /// before a revert.
     pub(crate) fn finish_revert(
         &self,
         reverts: u64,
@@ -286,8 +286,8 @@ impl HistoryIndex {
         self.give_up(&mut self.upkeep.lock(), error);
     }
 
-    /// As [`HistoryIndex::note_failure`], but does nothing if the runs have changed since the state of a generation. Then
-    /// the error may be of removed pages, or of a database that is closed already.
+    /// As [`HistoryIndex::note_failure`], but does nothing if the runs have changed since the state of a generation.
+    /// Then the error may be of removed pages, or of a database that is closed already.
     pub(super) fn note_failure_at(&self, generation: u64, error: &ArchiveError) {
         let mut upkeep = self.upkeep.lock();
         if self.state().generation == generation {

@@ -21,8 +21,8 @@ pub trait BalanceRules: fmt::Debug + Send + Sync {
     /// Returns the first block from `block` on that can change balances although it has neither edits nor transactions.
     fn next_settlement(&self, block: BlockNumber) -> BlockNumber;
 
-    /// Adds all changes of balances by a block to `changes`. `transactions` are those of the block. `has_edits` is whether
-    /// the block has edits.
+    /// Adds all changes of balances by a block to `changes`. `transactions` are those of the block. `has_edits` is
+    /// whether the block has edits.
     ///
     /// # Errors
     ///
@@ -112,8 +112,8 @@ impl EntrySource<'_> {
         Ok(Some(BlockEntries { first, last, hash, entries }))
     }
 
-    /// Adds the entries of a block. For a block of an empty block range, adds those of all blocks up to the next one that
-    /// can have entries, but not after `newest`. Returns the last of these blocks.
+    /// Adds the entries of a block. For a block of an empty block range, adds those of all blocks up to the next one
+    /// that can have entries, but not after `newest`. Returns the last of these blocks.
     fn add(
         self,
         block: BlockNumber,

@@ -59,8 +59,8 @@ impl Drop for Paused {
 }
 
 impl Indexer {
-    /// Starts the thread. `published` is the newest snapshot of the store. An index with balances gets no entries before
-    /// `rules` are set.
+    /// Starts the thread. `published` is the newest snapshot of the store. An index with balances gets no entries
+    /// before `rules` are set.
     pub(crate) fn start(
         index: &Arc<HistoryIndex>,
         published: &Arc<RwLock<Snapshot>>,
@@ -80,8 +80,8 @@ impl Indexer {
         self.signal.changed.notify_all();
     }
 
-    /// Begins a revert to the first `kept` blocks. The caller drops the result after it has published the reverted chain,
-    /// or after a failure.
+    /// Begins a revert to the first `kept` blocks. The caller drops the result after it has published the reverted
+    /// chain, or after a failure.
     pub(crate) fn begin_revert(&self, kept: u64) -> Paused {
         {
             let mut state = self.signal.state.lock();
@@ -91,8 +91,8 @@ impl Indexer {
         Paused(Arc::clone(&self.signal))
     }
 
-    /// Ends the thread. Then writes the memtable if it has many entries, so that the next start does not read their blocks
-    /// again. A failure is ignored, because the next start makes missing entries from the record.
+    /// Ends the thread. Then writes the memtable if it has many entries, so that the next start does not read their
+    /// blocks again. A failure is ignored, because the next start makes missing entries from the record.
     pub(crate) fn stop_and_store(&mut self) {
         self.stop();
         let _: Result<(), ArchiveError> = self.index.store_if_large();
@@ -136,8 +136,8 @@ impl Worker {
                 }
                 Ok(Err(error)) => {
                     if error.is_retired() {
-                        // The handle belongs to a chain before a revert or a recovery, which ends with a signal. After a
-                        // failed revert, no signal comes until the recovery.
+                        // The handle belongs to a chain before a revert or a recovery, which ends with a signal. After
+                        // a failed revert, no signal comes until the recovery.
                         self.wait(1);
                     } else {
                         self.index.note_failure(&error);

@@ -57,8 +57,8 @@ pub struct StoreOptions {
     pub held_bytes: u64,
     /// Whether opening rebuilds a damaged derived database. Otherwise opening fails.
     pub repair: bool,
-    /// The kinds of entries of the history index. Without a kind, the store has no history index. An index with balances
-    /// covers no blocks before [`Store::set_balance_rules`].
+    /// The kinds of entries of the history index. Without a kind, the store has no history index. An index with
+    /// balances covers no blocks before [`Store::set_balance_rules`].
     pub index: IndexKinds,
 }
 
@@ -251,8 +251,8 @@ impl Store {
         self.core.archive.set_signer(seal);
     }
 
-    /// Sets the rules by which the blocks change balances, for a history index with balances. Only the first call has an
-    /// effect.
+    /// Sets the rules by which the blocks change balances, for a history index with balances. Only the first call has
+    /// an effect.
     pub fn set_balance_rules(&self, rules: Arc<dyn BalanceRules>) {
         // A second value is ignored, as the documentation states.
         let _: Result<(), Arc<dyn BalanceRules>> = self.rules.set(rules);

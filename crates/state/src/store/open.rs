@@ -29,8 +29,8 @@ use crate::{
     window::{RecomputedStates, Window},
 };
 
-/// Cache of the engine for the record, in bytes. A small cache is enough, because the engine appends to the record, most
-/// blocks are in packs, and the archive has its own caches.
+/// Cache of the engine for the record, in bytes. A small cache is enough, because the engine appends to the record,
+/// most blocks are in packs, and the archive has its own caches.
 const RECORD_CACHE: u64 = 8 << 20;
 
 /// The result of opening a store.
@@ -313,8 +313,8 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
 
-/// Opens the record with the hash index in `index`. If opening finds damage, tries an empty index in memory. If the second
-/// attempt succeeds, the damage is in the index database.
+/// Opens the record with the hash index in `index`. If opening finds damage, tries an empty index in memory. If the
+/// second attempt succeeds, the damage is in the index database.
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,

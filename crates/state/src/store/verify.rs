@@ -33,8 +33,8 @@ pub struct CheckReport {
 
 impl Store {
     /// Reads all stored data and compares them with every hash, number and sum. Also computes the roots of the tries
-    /// from the leaves only. The caller must not commit, replay or revert blocks during the check. Calls `progress` with
-    /// the number of checked blocks, and the number of all blocks.
+    /// from the leaves only. The caller must not commit, replay or revert blocks during the check. Calls `progress`
+    /// with the number of checked blocks, and the number of all blocks.
     ///
     /// # Errors
     ///
@@ -45,9 +45,9 @@ impl Store {
     }
 
     /// Checks the store like [`Store::check`], but only the blocks after `checked`, and only the entries of the history
-    /// index for the blocks from `first_indexed` on. Checks the whole state. The caller has compared the hash of the last
-    /// block of `checked` with the record. Calls `progress` with the checked blocks, and the number of all blocks. The
-    /// checked blocks are a valid argument of a later call.
+    /// index for the blocks from `first_indexed` on. Checks the whole state. The caller has compared the hash of the
+    /// last block of `checked` with the record. Calls `progress` with the checked blocks, and the number of all blocks.
+    /// The checked blocks are a valid argument of a later call.
     ///
     /// # Errors
     ///
@@ -78,8 +78,8 @@ impl Store {
         Ok(report)
     }
 
-    /// Compares the entries of the blocks from `first` on in the history index on disk with the record, also if the store
-    /// is open without the index.
+    /// Compares the entries of the blocks from `first` on in the history index on disk with the record, also if the
+    /// store is open without the index.
     fn check_index(&self, first: BlockNumber) -> Result<u64, ArchiveError> {
         let window = self.snapshot().window().clone();
         let chain = Snapshot::new(&self.core, self.core.archive.view(), window);

@@ -11,8 +11,8 @@ use parking_lot::{Mutex, MutexGuard};
 /// Number of shards. Each has its own lock, so that readers seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Values with keys. Insertions evict values by the clock algorithm: a value that was read since its last turn stays for
-/// another turn. Values of [`Class::Node`] stay for more turns.
+/// Values with keys. Insertions evict values by the clock algorithm: a value that was read since its last turn stays
+/// for another turn. Values of [`Class::Node`] stay for more turns.
 ///
 /// Keys are divided into shards by their hash, so readers of different shards do not wait for each other.
 #[derive(Debug)]
@@ -60,7 +60,8 @@ impl Class {
 }
 
 impl<K: Copy + Eq + Hash, V: Clone> Cache<K, V> {
-    /// Approximate memory of an entry, in bytes: its places in the table and in the queue, both on average two thirds full.
+    /// Approximate memory of an entry, in bytes: its places in the table and in the queue, both on average two thirds
+    /// full.
     const OVERHEAD: usize = (size_of::<(K, Entry<V>)>() + size_of::<K>()) * 3 / 2;
 
     /// Makes an empty cache for at most `limit` bytes.

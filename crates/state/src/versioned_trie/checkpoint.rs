@@ -1,9 +1,9 @@
 //! Writes a version of the tries to disk as a checkpoint.
 //!
-//! A checkpoint writes each page that changed since the previous checkpoint, into free space of the page file. It writes
-//! pages before their parents, which have the places of the pages, and the manifest last, which has the place of the
-//! root. The previous checkpoint stays complete if the process crashes at any point. It also stays complete after the new
-//! checkpoint: views of versions between the two checkpoints keep their pages until the next checkpoint begins.
+//! A checkpoint writes each page that changed since the previous checkpoint, into free space of the page file. It
+//! writes pages before their parents, which have the places of the pages, and the manifest last, which has the place of
+//! the root. The previous checkpoint stays complete if the process crashes at any point. It also stays complete after
+//! the new checkpoint: views of versions between the two checkpoints keep their pages until the next checkpoint begins.
 //!
 //! The checkpoint finds the pages of the previous checkpoint only through the node pages on disk, never in memory.
 
@@ -93,7 +93,8 @@ pub(crate) fn places(pages: &PageStore) -> Result<(u64, Vec<PagePlace>), StateEr
     Ok((number, places))
 }
 
-/// Returns the root pointer of the newest finished checkpoint. Root pointers of an unfinished checkpoint are not in use.
+/// Returns the root pointer of the newest finished checkpoint. Root pointers of an unfinished checkpoint are not in
+/// use.
 fn finished(origins: &[RootPointer], number: u64) -> Option<RootPointer> {
     let finished = origins.iter().filter(|origin| origin.checkpoint <= number);
     finished.max_by_key(|origin| origin.checkpoint).cloned()

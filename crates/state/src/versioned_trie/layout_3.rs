@@ -170,8 +170,8 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Converts a trie in the newest checkpoint and in the checkpoint before it. Returns the root pointers of the trie in
-    /// these checkpoints, without duplicates.
+    /// Converts a trie in the newest checkpoint and in the checkpoint before it. Returns the root pointers of the trie
+    /// in these checkpoints, without duplicates.
     fn convert_trie(&mut self, owner: &Owner, roots: [Option<Root>; 2]) -> Result<Vec<RootPointer>, StateError> {
         let pages = roots.each_ref().map(|root| root.as_ref().and_then(Root::page));
         let places = self.convert(owner, &mut Prefix::default(), pages)?;

@@ -276,8 +276,8 @@ impl LeafPage {
         self.changes.iter().filter_map(|change| Some((&change.key, change.leaf.as_ref()?.as_view().storage?)))
     }
 
-    /// Returns a copy of the leaf page without the storage tries in memory. Returns `None` if no leaf has a storage trie
-    /// in memory. The copy loses no state, because the value of each leaf has the root of its storage trie.
+    /// Returns a copy of the leaf page without the storage tries in memory. Returns `None` if no leaf has a storage
+    /// trie in memory. The copy loses no state, because the value of each leaf has the root of its storage trie.
     pub(crate) fn without_storage(&self) -> Option<Self> {
         let has_trie = self.storage_tries().any(|(_, top)| matches!(top, Top::Tree(_)));
         has_trie.then(|| {

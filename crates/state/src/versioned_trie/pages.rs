@@ -120,9 +120,9 @@ impl PageStore {
         Ok(pages)
     }
 
-    /// Removes the root pointers of a checkpoint after checkpoint `number`, which a crash has ended. The next checkpoint
-    /// has the same number, and does not write the pointer of a contract whose storage is again that of checkpoint
-    /// `number`. Without this function, the old pointer would then be valid.
+    /// Removes the root pointers of a checkpoint after checkpoint `number`, which a crash has ended. The next
+    /// checkpoint has the same number, and does not write the pointer of a contract whose storage is again that of
+    /// checkpoint `number`. Without this function, the old pointer would then be valid.
     fn remove_unfinished_pointers(&self, number: u64) -> Result<(), StateError> {
         for row in self.db.scan(vec![space::POINTERS]..vec![space::POINTERS.saturating_add(1)]) {
             let (key, _) = row?;
@@ -418,15 +418,15 @@ impl PageStore {
         Ok(())
     }
 
-    /// Flushes all written pages and rows. With relaxed durability, a page reaches the operating system before the rows.
-    /// Without this call, the page file would be newer than the rows after `kill -9`.
+    /// Flushes all written pages and rows. With relaxed durability, a page reaches the operating system before the
+    /// rows. Without this call, the page file would be newer than the rows after `kill -9`.
     fn flush(&self) -> Result<(), StateError> {
         self.db.flush()?;
         Ok(self.db.write_out()?)
     }
 
-    /// Makes views of versions before `version` unreadable. The caller must call this function before it reuses the space
-    /// of these versions.
+    /// Makes views of versions before `version` unreadable. The caller must call this function before it reuses the
+    /// space of these versions.
     pub(crate) fn raise_floor(&self, version: Version) {
         self.floor.fetch_max(version, Ordering::SeqCst);
     }

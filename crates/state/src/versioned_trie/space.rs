@@ -30,8 +30,8 @@ const REGION: u32 = 1 << 14;
 const WORDS: usize = REGION as usize / 64;
 /// Maximum number of regions: the number of a unit has 32 bits.
 const MOST_REGIONS: usize = (u32::MAX / REGION) as usize;
-/// A checkpoint fills a region only if at least this number of its units is free. Otherwise it extends the file. The file
-/// has at most about three times the bytes of its pages, and about twice if the changed pages are random.
+/// A checkpoint fills a region only if at least this number of its units is free. Otherwise it extends the file. The
+/// file has at most about three times the bytes of its pages, and about twice if the changed pages are random.
 const WORTH_FILLING: u32 = REGION / 3 * 2;
 /// A page with more units begins at a region without pages. So a page of 128 KiB and one byte takes 1 MiB.
 const LARGE: u32 = REGION / 8;

@@ -294,7 +294,8 @@ impl Tree {
 }
 
 impl Branch {
-    /// Makes a branch with these children. `old` is an earlier fork with the mask of the digits whose references differ.
+    /// Makes a branch with these children. `old` is an earlier fork with the mask of the digits whose references
+    /// differ.
     fn of(children: Vec<Child>, old: Option<(&Fork, u16)>) -> Self {
         let base = Base::new(children);
         let fork = match base.only() {

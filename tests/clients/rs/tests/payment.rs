@@ -2,8 +2,8 @@
 //! data.
 //!
 //! `SILICA_URL` is the URL of the node, and `SILICA_KEY` the private key of a funded account. Other programs must not
-//! use this account during the test. `SILICA_MEMBERS` is the number of members of the committee, 1 by default. All parts
-//! of the test use this account, so one test function calls all of them.
+//! use this account during the test. `SILICA_MEMBERS` is the number of members of the committee, 1 by default. All
+//! parts of the test use this account, so one test function calls all of them.
 
 use std::env;
 

@@ -1,5 +1,5 @@
-//! Transfers of random chains: after every block, the sum of the transfers of every account is its balance. The lists in
-//! pages have the transfers of the whole chain.
+//! Transfers of random chains: after every block, the sum of the transfers of every account is its balance. The lists
+//! in pages have the transfers of the whole chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 

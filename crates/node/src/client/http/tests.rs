@@ -125,8 +125,8 @@ async fn endless_chunks_end_at_the_limit() {
     check(receive(&[CHUNKED, &chunk, &chunk, &chunk, &chunk, "1\r\nx\r\n"]).await, "at most 67108864 bytes");
 }
 
-/// Answers one request on each of two connections, and closes the first one after its answer. Returns the results of two
-/// requests with `between` between them.
+/// Answers one request on each of two connections, and closes the first one after its answer. Returns the results of
+/// two requests with `between` between them.
 async fn receive_over_two_connections(between: impl Future<Output = ()>) -> [Result<String, HttpError>; 2] {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = NodeUrl::from(listener.local_addr().unwrap());

@@ -79,8 +79,8 @@ fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     names.collect()
 }
 
-/// Reads a file as text. If the file is not UTF-8, each byte becomes the character with this code point (Latin-1), as in
-/// [`crate::json::tree_json`].
+/// Reads a file as text. If the file is not UTF-8, each byte becomes the character with this code point (Latin-1), as
+/// in [`crate::json::tree_json`].
 fn read_text(file: &PathBuf) -> io::Result<String> {
     let bytes = fs::read(file)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect()))

@@ -199,8 +199,8 @@ pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
     Some(positions.into_iter().filter_map(|position| segments.get(position).cloned()).collect())
 }
 
-/// Returns the positions of the segments to merge, or `None`. `sizes` are the numbers of entries of the segments. Leaves
-/// out segments that are too large for a merge into a segment of at most `most` entries.
+/// Returns the positions of the segments to merge, or `None`. `sizes` are the numbers of entries of the segments.
+/// Leaves out segments that are too large for a merge into a segment of at most `most` entries.
 fn to_merge_within(most: u64, sizes: impl Iterator<Item = u64>) -> Option<Vec<usize>> {
     let mut candidates: Vec<(usize, u64)> = sizes.enumerate().collect();
     loop {

@@ -308,8 +308,8 @@ impl Index {
         self.check_from(self.state())
     }
 
-    /// Verifies the segments of a state. If the state is no longer the newest one, a fault can be that of a new segment in
-    /// the place of a merged one, as in a search.
+    /// Verifies the segments of a state. If the state is no longer the newest one, a fault can be that of a new segment
+    /// in the place of a merged one, as in a search.
     fn check_from(&self, mut state: Arc<State>) -> Result<u64, ArchiveError> {
         loop {
             let (checked, now) = (self.check_segments(&state), self.state());
@@ -655,8 +655,8 @@ mod tests {
         disk.damage_file(DataFile::Hashes, |file| assert!((file.len() as u64) < used / 20));
     }
 
-    /// A failed merge leaves bytes after the segments, for example on a full disk. An unfinished merge of a killed process
-    /// does too.
+    /// A failed merge leaves bytes after the segments, for example on a full disk. An unfinished merge of a killed
+    /// process does too.
     #[test]
     fn file_has_no_bytes_of_an_unfinished_merge() {
         let disk = Disk::default();

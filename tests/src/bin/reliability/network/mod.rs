@@ -119,8 +119,8 @@ fn run(trials: u64, seed: u64, mix: &Mix, topology: fn(u16) -> Box<dyn Topology>
     );
 }
 
-/// Disturbs members, and returns when all members have the head again. Returns the time from the end of the fault to the
-/// next block of the affected member.
+/// Disturbs members, and returns when all members have the head again. Returns the time from the end of the fault to
+/// the next block of the affected member.
 fn disturb(validators: &mut Validators<'_>, trial: &Trial, state: State) -> Duration {
     let Trial { kind, member, before, away, again, .. } = *trial;
     let all: Vec<usize> = (0..MEMBERS).collect();

@@ -68,8 +68,8 @@ pub(super) struct Trial {
     pub(super) before: Duration,
     /// Time from the fault to its end.
     pub(super) away: Duration,
-    /// Time from the return of a killed member to another kill. During this time, the member reads its journal, and gets
-    /// blocks of the others.
+    /// Time from the return of a killed member to another kill. During this time, the member reads its journal, and
+    /// gets blocks of the others.
     pub(super) again: Option<Duration>,
     /// Whether the members notice a partition. Otherwise, messages wait until its end.
     pub(super) closes: bool,
