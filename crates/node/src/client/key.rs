@@ -32,9 +32,9 @@ const LONGEST: u64 = 16 * 1024;
 /// Options that select the key. Without an option, the key is in the environment variable `SILICA_KEY`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct KeyArgs {
-    /// File with the secret key of the sender, as 64 hexadecimal digits or as a keystore of a wallet, or - for standard
-    /// input [default: the key in the environment variable `SILICA_KEY`]. Only the owner of the file may have
-    /// permission to read the file.
+    /// File with the secret key of the sender, or - for standard input [default: the key in the environment variable
+    /// `SILICA_KEY`]. The file has 64 hexadecimal digits, or is a keystore of a wallet. Only the owner of the file may
+    /// have permission to read the file.
     #[arg(long, value_name = "FILE", conflicts_with = "test_account")]
     pub key_file: Option<PathBuf>,
     /// File with the password of the keystore [default: the password in the environment variable `SILICA_PASSWORD`].

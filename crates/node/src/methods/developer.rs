@@ -75,9 +75,9 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
 /// restores the block mode of its options.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetBlockMode {
-    /// `instant` (a block for each transaction), `interval=MS` (a block every MS milliseconds), `instant+interval=MS`
-    /// (both), `manual` (a block on request), or `manual-immediate` (a block for each transaction; only requests
-    /// increase the block number).
+    /// With `instant`, the node makes a block for each transaction. With `interval=MS`, it makes a block every MS
+    /// milliseconds. With `instant+interval=MS`, it does both. With `manual`, it makes a block on request. With
+    /// `manual-immediate`, it makes a block for each transaction, and only requests increase the block number.
     mode: Text<BlockMode>,
 }
 
