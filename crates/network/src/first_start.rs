@@ -26,7 +26,7 @@ pub(crate) struct FirstStart {
 }
 
 impl FirstStart {
-    /// Reads the file. Returns `None` if the directory has none.
+    /// Reads the file. Returns `None` if the file does not exist.
     pub(crate) fn open(directory: &Path) -> io::Result<Option<Self>> {
         let text = match fs::read_to_string(directory.join(NAME)) {
             Ok(text) => text,

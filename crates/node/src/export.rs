@@ -289,7 +289,7 @@ struct Place {
 /// The output, and the counts of its lines.
 struct Lines<W: Write> {
     out: BufWriter<W>,
-    /// The memory of a line.
+    /// The buffer of the current line. All lines use the same memory.
     line: Vec<u8>,
     report: ExportReport,
 }

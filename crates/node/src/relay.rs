@@ -332,7 +332,8 @@ fn receive(relay: &Weak<Relay>, batches: &BatchQueue) {
     }
 }
 
-/// Returns the outcome of a transaction, if it has one: the block has the transaction, or the pool dropped it.
+/// Returns the final status of a transaction: a block has the transaction, or the pool dropped it. Returns `None` for a
+/// transaction that is pending or unknown.
 pub(crate) fn outcome(chain: &Chain, hash: &TxHash) -> Option<TxStatus> {
     let TransactionStatus { status, .. } = chain.snapshot().status(hash).ok()??;
     (status.state() == ModificationState::Final).then_some(status)

@@ -44,7 +44,8 @@ pub(super) fn execute<W: StateReader>(
     Ok(Recorded { receipt: Receipt::payment(gas, context.block), fee })
 }
 
-/// Returns the account without the fee and with the next nonce, or `None` if a number is out of range.
+/// Returns the account after the payment of the fee, with the next nonce. Returns `None` if the balance or the nonce is
+/// out of range.
 fn charge(account: Account, fee: Qa) -> Option<Account> {
     Some(Account { balance: account.balance.checked_sub(fee)?, nonce: account.nonce.next()?, ..account })
 }

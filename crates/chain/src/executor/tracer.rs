@@ -127,7 +127,7 @@ struct Notes {
     executed: u64,
     /// Number of recorded statements.
     steps: usize,
-    /// Whether a statement comes after the last one of the page.
+    /// Whether the execution had a statement after the last statement of the page.
     is_over: bool,
     /// Positions of the latest statements of the current run by their depth; `None` if a statement is not recorded.
     latest: BTreeMap<usize, Option<usize>>,

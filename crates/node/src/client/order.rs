@@ -45,7 +45,7 @@ pub(crate) struct OrderArgs {
     /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
-    /// The key that signs.
+    /// The key that signs the transaction.
     #[command(flatten)]
     pub key: KeyArgs,
     /// Nonce of the transaction [default: the highest nonce of the sender's executed and pending transactions, plus 1].

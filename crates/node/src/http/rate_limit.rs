@@ -67,7 +67,7 @@ fn one_of(client: IpAddr) -> IpAddr {
     }
 }
 
-/// The units for the calls of one request or message.
+/// The units of the rate limit for the calls of one HTTP request or WebSocket message.
 #[derive(Debug)]
 pub(crate) struct Allowance<'a, C: Clock = MonotonicClock> {
     /// The limiter and the address of the client; `None` without a limit.

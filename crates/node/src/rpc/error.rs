@@ -100,7 +100,7 @@ pub(crate) struct HashErrors {
 }
 
 impl HashErrors {
-    /// Returns the error for a fault.
+    /// Returns the error for a hash with this fault.
     pub(crate) fn of(self, fault: HashFault) -> CallError {
         CallError::Api(match fault {
             HashFault::Digit => self.digit,

@@ -39,13 +39,13 @@ pub(super) struct Opened {
     pub(super) key: KeyPair,
     pub(super) chain: Chain,
     pub(super) producer: Producer,
-    /// The parts that a member of a network has in addition to its chain; `None` for a node that is alone.
+    /// The parts that a member of a network has in addition to its chain; `None` for a single node.
     #[cfg(feature = "network")]
     pub(super) member: Option<MemberParts>,
 }
 
 impl Opened {
-    /// Returns the chain of a node that is alone.
+    /// Returns the chain of a single node.
     fn alone(
         data_dir: Option<DataDir>,
         accounts: Zeroizing<String>,

@@ -49,7 +49,7 @@ pub(super) struct Effort {
 /// Reason why a run exceeds the work that its gas covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TooMuch {
-    /// The run processed too many parts of values, or too many parts left the run.
+    /// The run processed too many parts of values, or the values that left the run have too many parts.
     #[error("Data of more than {allowed} parts for little gas")]
     Parts { allowed: u64 },
     /// The [work](crate::work) in nanoseconds exceeds its limit.

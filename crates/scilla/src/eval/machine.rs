@@ -460,7 +460,8 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Counts the last `more` of `parts` parts, unless the gas of a node covers all of them.
+    /// Counts the work of the last `more` of `parts` parts. Does nothing if the gas of the present program node covers
+    /// all `parts`.
     pub(super) fn spend_beyond(&mut self, parts: u64, more: usize) -> Evaluation<()> {
         if parts <= PAID {
             return Ok(());

@@ -244,7 +244,7 @@ pub(crate) fn damaged(reason: impl Into<String>) -> ArchiveError {
     ArchiveError::damaged(Place::HISTORY_INDEX, reason)
 }
 
-/// Returns the number of the newest block of an extent, and its hash.
+/// Returns the number and the hash of the newest block of an extent, or `None` if the extent has no blocks.
 fn newest_of(extent: &Extent) -> Option<(BlockNumber, BlockHash)> {
     extent.blocks.checked_sub(1).map(BlockNumber::new).zip(extent.newest)
 }

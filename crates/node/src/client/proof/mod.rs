@@ -155,7 +155,8 @@ impl VerifyError {
 ///
 /// # Errors
 ///
-/// [`VerifyError`]: the response is invalid, there is no response, or the arguments do not name the variable of the proof.
+/// [`VerifyError`]: the response is invalid, there is no response, or the arguments do not name the variable of the
+/// proof.
 pub(crate) async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError> {
     let address = args.address;
     let named = args.variable.clone().map(|name| Variable::Named(name, args.index.clone()));

@@ -20,7 +20,7 @@ pub enum TransactionJsonError {
         /// The error of the JSON parser.
         reason: String,
     },
-    /// A member is absent, unknown or invalid. The error inside has the text of the wire.
+    /// A member is absent, unknown or invalid. The inner error has the text that a node returns to clients.
     #[error("{}", description(.0))]
     Member(TransactionRequestError),
 }
