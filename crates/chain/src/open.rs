@@ -24,7 +24,7 @@ use crate::{
 
 /// Opens the chain in `store`. If the store is empty, creates a chain with `genesis` and the genesis time `now`.
 ///
-/// `committees` has the keys that verify the blocks. A node that is alone passes its public key. If the store [lacks
+/// `committees` has the keys that verify the blocks. A single node passes its public key. If the store [lacks
 /// room](Store::lacks_room), the producer [has failed](Producer::has_failed), and the chain can only be read.
 ///
 /// # Errors

@@ -74,7 +74,7 @@ pub(crate) struct Gauges {
     pub(crate) programs: usize,
     /// Approximate memory of the contract cache, in bytes.
     pub(crate) program_bytes: u64,
-    /// The agreement of a member of a network; `None` in a node that is alone.
+    /// The agreement of a member of a network; `None` in a single node.
     #[cfg(feature = "network")]
     pub(crate) agreement: Option<silica_network::Status>,
 }

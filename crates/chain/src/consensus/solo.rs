@@ -23,7 +23,7 @@ enum Written {
     WithTransactions,
 }
 
-/// The engine of a node that is alone: the only member of the DS committee and of every shard.
+/// The engine of a single node: the only member of the DS committee and of every shard.
 #[derive(Debug)]
 pub struct Solo {
     key: KeyPair,

@@ -124,8 +124,8 @@ pub struct Config {
     pub cache_bytes: u64,
     /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
     pub durability: Durability,
-    /// Network file of a network of several validators, or `None` for a node that is alone. The option needs the
-    /// feature `network`.
+    /// Network file of a network of several validators, or `None` for a single node. The option needs the feature
+    /// `network`.
     pub network: Option<PathBuf>,
     /// Whether the node votes as a member of the network.
     pub validator: bool,

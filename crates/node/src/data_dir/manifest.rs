@@ -35,7 +35,7 @@ pub(crate) struct Manifest {
     /// The Scilla rules; `None` if the rules of the chain have no identifier.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
     pub(super) scilla_rules: Option<Rules>,
-    /// Id of the network, in hexadecimal; `None` for a node that is alone.
+    /// Id of the network, in hexadecimal; `None` for a single node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<String>,
 }

@@ -277,7 +277,7 @@ impl DataDir {
         self.write(NETWORK, text.as_bytes())
     }
 
-    /// Returns the network of a member, from the copy of its network file; `None` for a node that is alone.
+    /// Returns the network of a member, from the copy of its network file; `None` for a single node.
     pub(crate) fn network(&self, manifest: &Manifest) -> Result<Option<NetworkFile>, DataDirError> {
         let Some(expected) = &manifest.network else { return Ok(None) };
         let text = self.read(NETWORK)?.ok_or_else(|| self.damaged(NETWORK, "it is missing"))?;

@@ -93,7 +93,7 @@ struct Shared {
     stopping: AtomicBool,
     /// Whether block production has failed. The next block, or a recovery of the store, resets the flag.
     failing: AtomicBool,
-    /// The transactions between this member and the others; empty in a node that is alone.
+    /// The transactions between this member and the others; empty in a single node.
     #[cfg(feature = "network")]
     relay: OnceLock<MemberRelay>,
     /// Whether the log has the message that the files of the chain were deleted or replaced.
@@ -201,7 +201,7 @@ impl NodeHandle {
         self.shared.relay.get_or_init(|| member);
     }
 
-    /// Returns the state of the agreement; `None` in a node that is alone, and before the start of the agreement.
+    /// Returns the state of the agreement; `None` in a single node, and before the start of the agreement.
     #[cfg(feature = "network")]
     pub(crate) fn agreement_status(&self) -> Option<silica_network::Status> {
         Some(self.shared.relay.get()?.relay.agreement()?.status())

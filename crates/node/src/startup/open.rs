@@ -146,7 +146,7 @@ pub(super) fn open_store(config: &Config, data_dir: &DataDir, manifest: &Manifes
     Ok(store)
 }
 
-/// Opens the chain of a node that is alone.
+/// Opens the chain of a single node.
 fn open_alone(
     store: Store,
     config: &Config,

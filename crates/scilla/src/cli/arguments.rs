@@ -32,7 +32,7 @@ impl Flag {
         Self { name, short: None, value: Some(value), help }
     }
 
-    /// Returns the flag with a one-letter form in addition.
+    /// Returns the flag with the additional one-letter form `short`.
     pub(super) const fn or(self, short: char) -> Self {
         Self { short: Some(short), ..self }
     }

@@ -544,7 +544,7 @@ pub(super) fn failure(message: impl Into<String>) -> Failure {
     Failure::of(Entry::nowhere(message))
 }
 
-/// Returns a failure that no program can cause.
+/// Returns the failure for an internal error of the interpreter. No program can cause such an error.
 pub(super) fn internal(what: &str) -> Failure {
     failure(format!("Internal error: {what}"))
 }

@@ -117,7 +117,7 @@ pub(super) fn lay_out(pieces: &[Piece], human_readable: bool) -> String {
     out
 }
 
-/// Returns the width on one line of the list at each opening parenthesis, in columns.
+/// Returns, for each opening parenthesis, the width of its list on one line, in columns.
 fn widths(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut widths = vec![0; tokens.len()];
     let mut open: Vec<usize> = Vec::new();
