@@ -260,8 +260,7 @@ mod tests {
         let (cache, both, made) = (CodeCache::with_bound(1 << 20), Barrier::new(2), AtomicUsize::new(0));
         let work = || {
             cache.get_or_make(key(1), || {
-                // The barrier needs both threads inside `make`, so the test ends only if the cache is not locked
-                // there.
+                // The barrier needs both threads inside `make`, so the test ends only if the cache is not locked there.
                 both.wait();
                 made.fetch_add(1, Ordering::Relaxed);
                 Ok::<_, Infallible>(code())

@@ -30,8 +30,7 @@ impl Name {
         Self { base: base.into(), namespace: Some(namespace.into()), module: None }
     }
 
-    /// Returns the name with the module that defines it: an address (`0x` and lower-case hex) or the name of a
-    /// library.
+    /// Returns the name with the module that defines it: an address (`0x` and lower-case hex) or the name of a library.
     #[must_use]
     pub fn defined_in(mut self, module: Arc<str>) -> Self {
         self.module = Some(module);

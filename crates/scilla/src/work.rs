@@ -75,8 +75,7 @@ pub mod weight {
     pub const PAIR: u64 = 880_000;
     /// A sum or a negation of points of `alt_bn128`. Measured: 8 to 13 µs for a sum, 2.5 to 4.7 µs for a negation.
     pub const POINT: u64 = 10_000;
-    /// A multiple of a point. Measured: 28 µs for a factor of 8 bits. The gas for a factor of 256 bits permits 2.2
-    /// ms.
+    /// A multiple of a point. Measured: 28 µs for a factor of 8 bits. The gas for a factor of 256 bits permits 2.2 ms.
     pub const MULTIPLE: u64 = 150_000;
     /// A byte of a program that is parsed, checked and compiled. Measured: 150 ns for contracts with comments, 300 to
     /// 370 ns for a chain of `let`, 340 to 680 ns for constructors with names of two letters. In addition, the gas of

@@ -168,8 +168,7 @@ pub enum CommitError {
     /// A read of the record failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// A checkpoint cannot be written. The store rejects further blocks, because their changes would fill the
-    /// memory.
+    /// A checkpoint cannot be written. The store rejects further blocks, because their changes would fill the memory.
     #[error("cannot write a checkpoint")]
     Checkpoint(#[source] Arc<StateError>),
 }

@@ -88,8 +88,7 @@ impl Snapshot {
         (shard.get() < self.shared.network.config.shards).then(members)
     }
 
-    /// Returns the miners of the DS epoch of DS block `number`. The miners are the members of its
-    /// committee.
+    /// Returns the miners of the DS epoch of DS block `number`. The miners are the members of its committee.
     ///
     /// # Errors
     ///

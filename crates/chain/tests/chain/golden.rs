@@ -1,8 +1,7 @@
 //! Golden vectors of whole chains of a single node: no change of the code may change a byte of them.
 //!
 //! Each line of `data/golden/<name>.txt` is a block: its number, the hash of the Tx block, the state root, and the hash
-//! of all headers, signatures and receipts. The last line has the hash of all rows of the
-//! record.
+//! of all headers, signatures and receipts. The last line has the hash of all rows of the record.
 
 use std::fmt::Write as _;
 

@@ -56,8 +56,7 @@ pub struct SignedReady {
     pub signature: Signature,
 }
 
-/// The content of a message. Lists have one element for each item, in the order of
-/// [`Body::items`](crate::Body::items).
+/// The content of a message. Lists have one element for each item, in the order of [`Body::items`](crate::Body::items).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// From a member to the leader: the member has decided the body, and commits to its points. From the leader to all

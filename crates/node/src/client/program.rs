@@ -25,8 +25,7 @@ use crate::terminal::visible;
 /// check.
 const LONGEST: usize = 1 << 20;
 
-/// Maximum number of libraries that the client fetches for one contract. The limit bounds the requests to
-/// a false node.
+/// Maximum number of libraries that the client fetches for one contract. The limit bounds the requests to a false node.
 const MOST_LIBRARIES: usize = 64;
 
 /// Gas limit of the checker. It is far above the gas limit of a block.

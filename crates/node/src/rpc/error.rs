@@ -110,8 +110,7 @@ impl HashErrors {
 }
 
 impl NumberFault {
-    /// Returns the error for a block number. `invalid` is the text of the method for
-    /// [`NumberFault::Invalid`].
+    /// Returns the error for a block number. `invalid` is the text of the method for [`NumberFault::Invalid`].
     pub(crate) const fn with_text(self, invalid: &'static str) -> RpcError {
         let text = match self {
             Self::Invalid => invalid,

@@ -334,8 +334,7 @@ fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) 
     topics.take(&query, at.head(), places, is_contract)
 }
 
-/// Returns whether the account at an address is a contract. Returns `false` for a missing or unreadable
-/// account.
+/// Returns whether the account at an address is a contract. Returns `false` for a missing or unreadable account.
 ///
 /// # Errors
 ///

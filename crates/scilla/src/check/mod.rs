@@ -42,8 +42,7 @@ pub use crate::{
 pub struct Options {
     /// Limits of the gas and the work of the check.
     pub meter: Meter,
-    /// Whether to search for suspicious code. Some errors are found only by this search. Nodes always set this
-    /// option.
+    /// Whether to search for suspicious code. Some errors are found only by this search. Nodes always set this option.
     pub sanity: bool,
     /// Fields that are known to hold money, or `None` to skip the analysis of money. The analysis finds fields that
     /// hold money, contracts that send money but accept none, and components that accept an amount twice.

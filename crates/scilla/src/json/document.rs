@@ -196,8 +196,7 @@ impl<'a> Iterator for Members<'a> {
 
 /// Builds a document, value by value.
 ///
-/// In an object, call [`key`](Self::key) before every value. [`finish`](Self::finish) closes the open
-/// containers.
+/// In an object, call [`key`](Self::key) before every value. [`finish`](Self::finish) closes the open containers.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     document: Document,

@@ -69,8 +69,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Returns a fold from the front: the step comes first, and then the fold of the rest with the result of the
-    /// step.
+    /// Returns a fold from the front: the step comes first, and then the fold of the rest with the result of the step.
     fn front_fold(&mut self, of: &Folded, [bind, step, again, empty]: [u32; 4]) -> ExprId {
         let first = self.apply(step, "step", &["accumulator", of.step]);
         let second = self.apply(again, "fold", &["result", of.rest]);

@@ -45,8 +45,7 @@ impl fmt::Display for Sort {
 
 type Namespace = Option<Arc<str>>;
 
-/// The defining module for each namespace, sort and name. A name without a written namespace has the namespace
-/// `None`.
+/// The defining module for each namespace, sort and name. A name without a written namespace has the namespace `None`.
 #[derive(Debug, Default)]
 pub(super) struct Dictionary {
     modules: BTreeMap<(Namespace, Sort, Arc<str>), Arc<str>>,

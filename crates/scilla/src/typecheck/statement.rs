@@ -80,8 +80,7 @@ impl Checker<'_> {
 
     fn statements(&mut self, statements: &[Statement], component: &Component, scope: &Scope) -> Outcome<()> {
         let before = self.environment.mark();
-        // As in the reference, the arguments of `throw` are checked after the later statements, the last `throw`
-        // first.
+        // As in the reference, the arguments of `throw` are checked after the later statements, the last `throw` first.
         let mut thrown = Vec::new();
         for statement in statements {
             if let StatementKind::Throw(exception) = &statement.kind {

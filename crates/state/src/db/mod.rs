@@ -1,5 +1,4 @@
-//! The engine: an ordered map of bytes, on disk or in memory, with data files next to it. Only this folder uses
-//! sled.
+//! The engine: an ordered map of bytes, on disk or in memory, with data files next to it. Only this folder uses sled.
 //!
 //! This module works around these limits of sled 0.34:
 //!

@@ -7,8 +7,7 @@ use crate::{
 };
 
 impl<'a> Analysis<'a> {
-    /// Analyses statements from the last one to the first, because the use of a value determines the tag of its
-    /// origin.
+    /// Analyses statements from the last one to the first, because the use of a value determines the tag of its origin.
     pub(super) fn statements(&mut self, statements: &'a [Statement]) {
         statements.iter().filter_map(followed).for_each(|binder| self.environment.open(binder));
         for statement in statements.iter().rev() {

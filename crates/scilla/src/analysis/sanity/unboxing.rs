@@ -136,8 +136,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Collects arguments of constructors and of functions that are not analysed, because other code may match on
-    /// them.
+    /// Collects arguments of constructors and of functions that are not analysed, because other code may match on them.
     fn handed_on_in_expression(&self, root: ExprId, found: &mut Vec<&'a Name>) {
         let arena = self.subject.text.arena;
         arena.visit(root, |_, part| match &part.kind {

@@ -31,8 +31,7 @@ impl<'c> Execution<'_, 'c, '_> {
         answer
     }
 
-    /// Calls the host for a value whose size is charged afterwards. Until then, the work of the host counts as
-    /// unpaid.
+    /// Calls the host for a value whose size is charged afterwards. Until then, the work of the host counts as unpaid.
     pub(super) fn unpaid<T>(
         &mut self,
         act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>,

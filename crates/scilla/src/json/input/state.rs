@@ -29,8 +29,7 @@ pub struct StateInput {
 pub struct Account {
     /// Address of the account, as the file spells it.
     pub address: Arc<str>,
-    /// Fields of the account. `_balance`, `_nonce`, `_this_address` and `_codehash` are included if the file has
-    /// them.
+    /// Fields of the account. `_balance`, `_nonce`, `_this_address` and `_codehash` are included if the file has them.
     pub fields: Vec<StateField>,
 }
 

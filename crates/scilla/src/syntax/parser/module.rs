@@ -61,8 +61,7 @@ impl Parser<'_> {
         Ok(LibraryParts { version: version?, imports, library })
     }
 
-    /// Skips to the next token of one of these kinds after an error, and returns `value`. Fails at the end of the
-    /// text.
+    /// Skips to the next token of one of these kinds after an error, and returns `value`. Fails at the end of the text.
     fn resume<T>(&mut self, at: &[TokenKind], value: T) -> Parsed<T> {
         self.skip_to(|kind, _| at.contains(&kind));
         if self.at(TokenKind::End) { Err(Reported) } else { Ok(value) }

@@ -109,8 +109,7 @@ const fn is_line_break(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Returns the position of a comment on its line. `before` and `after` are the whole text on each side of the
-/// comment.
+/// Returns the position of a comment on its line. `before` and `after` are the whole text on each side of the comment.
 fn position(before: &[u8], after: &[u8]) -> Position {
     let neighbour = |byte: Option<&u8>| byte.is_some_and(|byte| !is_line_break(*byte));
     let has_before = neighbour(before.iter().rev().find(|byte| !is_blank(**byte)));
