@@ -42,8 +42,8 @@
 //!
 //! With `native`, this holds as far as libsecp256k1 guarantees constant time. It also blinds the computation of points.
 //! With `portable`, this holds as far as `k256` guarantees it: its operations on secrets are written to take constant
-//! time on processors whose multiplication takes constant time. There is no blinding. The authors of
-//! `k256` report no independent audit of its arithmetic.
+//! time on processors whose multiplication takes constant time. There is no blinding. The authors of `k256` report no
+//! independent audit of its arithmetic.
 //!
 //! The derivation of nonces hashes secrets of fixed length. The number of attempts depends on secrets, but exceeds one
 //! only about once in 2^127 signatures.

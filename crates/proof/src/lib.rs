@@ -52,7 +52,7 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `response`, [`trie`]: `response` parses responses, and `trie` computes Merkle Patricia tries with pure functions.
+//! - `response`, [`trie`]: `response` parses responses, and `trie` computes Merkle-Patricia tries with pure functions.
 //! - `verify`: the verification of both lists of nodes.
 #![cfg_attr(not(test), no_std)]
 #![warn(clippy::arithmetic_side_effects)]

@@ -177,8 +177,8 @@ pub(crate) struct RunArgs {
     /// `https://ide.example`, separated by commas.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
     pub allowed_origins: Option<List<PageOrigin>>,
-    /// Methods that the node serves, separated by commas: names, or prefixes of names,
-    /// such as `Get*` [default: all methods].
+    /// Methods that the node serves, separated by commas: names, or prefixes of names, such as `Get*` [default: all
+    /// methods].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "METHODS", env = "SILICA_METHODS")]
     pub methods: Option<MethodList>,
     /// Maximum number of calls in one batch.

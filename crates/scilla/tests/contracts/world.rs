@@ -398,7 +398,6 @@ impl LibrarySource for Libraries {
     }
 }
 
-/// Parses, resolves and checks an example contract.
 /// A checked contract and its code.
 struct Compiled {
     program: Arc<Program<ContractModule>>,

@@ -62,8 +62,8 @@ pub(crate) struct Entry {
     pub(super) repeats_number: bool,
     /// The newest block that has transactions, up to and including this block. `None` if no block has transactions.
     pub(super) newest_with_transactions: Option<BlockNumber>,
-    /// Whether the block is in an empty block range. Then the record has no other data of the block,
-    /// and the Tx block is not signed.
+    /// Whether the block is in an empty block range. Then the record has no other data of the block, and the Tx block
+    /// is not signed.
     pub(super) in_range: bool,
     pub(super) diff_len: usize,
     pub(super) micro_blocks_len: usize,

@@ -1591,8 +1591,8 @@ fn damage_of_a_pack_is_found() {
                 disks.chain.damage_file(DataFile::Pages, |bytes| bytes[at] ^= 1 << bit);
             }
         }
-        // A check of later blocks reads slots, counts, checksums and lengths, but not the values.
-        // Opening reads the entry of the newest block, which is in a pack of the second record.
+        // A check of later blocks reads slots, counts, checksums and lengths, but not the values. Opening reads the
+        // entry of the newest block, which is in a pack of the second record.
         let expected = blocks * 16 + packed * 7;
         assert!(found_later == expected || has_range && found_later > expected, "{found_later} of {expected} bytes");
         // In a pack that lacks blocks, a wrong slot of another block can misdirect the search.

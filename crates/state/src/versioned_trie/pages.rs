@@ -85,8 +85,8 @@ const LARGEST_PAGE: usize = LARGEST_LEAF + 64;
 /// Approximate bytes of memory for one byte of a state diff. With 10,000,000 accounts, an update takes 45 bytes of a
 /// state diff, and about 3 KB of memory: the leaf page, and its part of the node pages above it.
 const MEMORY_PER_CHANGE: u64 = 64;
-/// Layout number of the derived database. Opening converts layout 3, rebuilds a database
-/// of an earlier layout, and rejects a database of a later layout.
+/// Layout number of the derived database. Opening converts layout 3, rebuilds a database of an earlier layout, and
+/// rejects a database of a later layout.
 const LAYOUT: u8 = 4;
 
 impl PageStore {
