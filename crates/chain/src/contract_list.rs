@@ -99,7 +99,8 @@ impl Snapshot {
 
     /// Returns at most `limit` contracts and libraries whose name, or whose token's name or symbol, begins with a text.
     /// The letter case of ASCII letters makes no difference. A `limit` of 0 means 1. The search reads the first 5,000
-    /// contracts, or 16 MiB of code and init data. [`AddressPage::next`] is `None` if it has read all contracts.
+    /// contracts, or 16 MiB of code and init data. [`AddressPage::next`] is `None` if the search has read all
+    /// contracts.
     ///
     /// # Errors
     ///

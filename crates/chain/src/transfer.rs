@@ -157,7 +157,7 @@ impl TransferSource<'_> {
         Ok(part.transfers)
     }
 
-    /// Returns the transfers of a transaction at its place in the record, without its hash.
+    /// Returns the transfers of the transaction at a place of the record. They do not have the hash of the transaction.
     pub(crate) fn of_transaction(
         &self,
         block: BlockNumber,

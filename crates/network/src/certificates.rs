@@ -19,8 +19,8 @@ const FIRST: &[u8] = b"first";
 /// Memory for cached pages, in bytes.
 const CACHE: u64 = 4 * 1024 * 1024;
 
-/// The certificates of all heights. The member removes none of them, because a member with a new directory needs those
-/// of all blocks. A crash can lose the newest certificates of bodies, which are also in the journal.
+/// The certificates of all heights. The member removes none of them, because a member with a new directory needs the
+/// certificates of all blocks. A crash can lose the newest certificates of bodies, which are also in the journal.
 #[derive(Debug)]
 pub(crate) struct Certificates {
     path: PathBuf,

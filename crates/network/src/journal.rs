@@ -221,7 +221,7 @@ fn encode(record: &JournalRecord) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Empty,
-    /// The beginning of a record that a crash has cut off, and zeros.
+    /// The beginning of a record that a crash has truncated, and zeros.
     Cut,
     Damaged,
 }

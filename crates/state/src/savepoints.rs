@@ -79,7 +79,7 @@ impl Drop for Savepoint {
     }
 }
 
-/// The savepoints of a store. While they are in force, no checkpoint begins and the hash index is not written. So on
+/// The savepoints of a store. While a savepoint exists, no checkpoint begins and the hash index is not written. So on
 /// disk, only the record and the files of state diffs have data of later blocks. After the store discards the
 /// savepoints, checkpoints ignore these savepoints and all later savepoints, until the caller has dropped all of them.
 #[derive(Debug, Default)]

@@ -207,7 +207,7 @@ impl EditError {
     }
 }
 
-/// Joins names with commas, and cuts the text after 160 characters.
+/// Joins names with commas, and truncates the text after 160 characters.
 fn listed(names: &[String]) -> String {
     const MOST: usize = 160;
     let all = names.join(", ");

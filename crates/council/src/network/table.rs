@@ -86,7 +86,7 @@ pub(super) struct Field<'t> {
 }
 
 impl<'t> Field<'t> {
-    /// Returns the error for this field. `got` is cut to a readable length.
+    /// Returns the error for this field. The error has at most the first [`SHOWN`] characters of `got`.
     pub(super) fn error(&self, expected: impl Into<String>, got: impl Display) -> NetworkFileError {
         let got = got.to_string().chars().take(SHOWN).collect();
         NetworkFileError::Field { line: self.line, field: self.name.clone(), expected: expected.into(), got }

@@ -500,8 +500,8 @@ fn is_deeper(text: &[u8], levels: usize) -> bool {
     false
 }
 
-/// Returns `body` with a blank in place of each comment. Returns `None` if it has no comment, or a comment without an
-/// end.
+/// Returns `body` with a blank in place of each comment. Returns `None` if `body` has no comment, or a comment without
+/// an end.
 fn blank_comments(body: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(body.len());
     let (mut found, mut rest) = (false, body);

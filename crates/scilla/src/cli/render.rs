@@ -268,7 +268,7 @@ fn excerpt(line: &[u8], column: u32) -> (Cow<'_, str>, u32) {
     (format!("{before}{after}").into(), column)
 }
 
-/// Returns a message. A message above [`LONGEST_MESSAGE`] is cut, and ends with `…`.
+/// Returns a message. A message of more than [`LONGEST_MESSAGE`] characters is truncated, and ends with `…`.
 fn shortened(message: &str) -> Cow<'_, str> {
     match message.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),

@@ -143,7 +143,7 @@ pub(super) fn discard(block: BlockNumber, transactions: &[(Transaction, Receipt)
     }
 }
 
-/// Adds the removal of rows of blocks after the head to `batch`. Such rows are left over from an interrupted append.
+/// Adds the removal of rows of blocks after the head to `batch`. An interrupted append can leave such rows.
 pub(super) fn discard_after(db: &Db, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
     for value in db.scan(vec![TABLE]..vec![TABLE.saturating_add(1)]) {
         let (key, value) = value?;

@@ -61,7 +61,7 @@ pub(super) fn read(db: &Db, kinds: IndexKinds) -> Result<Option<Manifest>, Archi
     Ok(payload.and_then(|payload| decode(payload).ok()).filter(|(of, _)| *of == kinds.bits()).map(|(_, read)| read))
 }
 
-/// Returns the kinds of the stored index, or `None` if it has no valid manifest.
+/// Returns the kinds of the stored index, or `None` if the index has no valid manifest.
 pub(super) fn kinds(db: &Db) -> Result<Option<IndexKinds>, ArchiveError> {
     let value = db.get(&MANIFEST)?;
     let payload = value.as_ref().and_then(|value| unseal(&MANIFEST, value));

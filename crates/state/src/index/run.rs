@@ -92,7 +92,7 @@ impl Run {
         if page.next.is_some_and(|next| next <= key) { Err(damaged("a page is missing")) } else { Ok(page) }
     }
 
-    /// Returns the page before the page that begins with `first`, which is not the first page.
+    /// Returns the page before the page that begins with `first`. `first` must not be the beginning of the first page.
     fn page_before(&self, db: &Db, first: Key) -> Result<Page, ArchiveError> {
         let page = self.last_page(db, page_key(self.id, first))?;
         if page.next == Some(first) { Ok(page) } else { Err(damaged("a page is missing")) }

@@ -52,7 +52,8 @@ impl Store {
     }
 
     /// Waits for a checkpoint in progress, because the hash index must not contain blocks after the savepoint. Then
-    /// writes another checkpoint if many changes are in no checkpoint. Does nothing if savepoints are in force.
+    /// writes another checkpoint if many changes are in no checkpoint. Does nothing if a savepoint exists and is not
+    /// discarded.
     fn checkpoint_for_savepoint(&self, writer: &mut Writer, window: &Window) {
         if self.databases.savepoints.are_heeded() {
             return;

@@ -37,7 +37,7 @@ const WORTH_FILLING: u32 = REGION / 3 * 2;
 const LARGE: u32 = REGION / 8;
 /// Pages with more units use the second cursor. Most pages are smaller.
 const SMALL: u32 = 32;
-/// Number of adjacent bytes that are written together. With fewer bytes, the tests cut more writes off.
+/// Number of adjacent bytes that are written together. With fewer bytes, the tests interrupt more writes.
 const BUFFER: usize = if cfg!(test) { 1 << 10 } else { 256 << 10 };
 
 /// The place of a page in the file.
@@ -146,7 +146,7 @@ impl Map {
 struct Region {
     /// The units of the newest finished checkpoint.
     live: Map,
-    /// The units of the checkpoint in progress. `None` if they are the same as `live`, and so is the row on disk.
+    /// The units of the checkpoint in progress. `None` if these units and the row on disk are the same as `live`.
     next: Option<Map>,
 }
 

@@ -111,7 +111,7 @@ impl Access {
         self.proxies.0.iter().any(|network| network.0.contains(&address))
     }
 
-    /// Returns the reason why a request may call no method for developers, or `None` if it may call them.
+    /// Returns the reason why a request may not call methods for developers, or `None` if it may call these methods.
     pub(super) fn foreign(&self, peer: IpAddr, uri: &Uri, headers: &HeaderMap) -> Option<Foreign> {
         let of_proxy =
             |name: &&HeaderName| name.as_str().starts_with("x-forwarded") || OF_PROXIES.contains(&name.as_str());

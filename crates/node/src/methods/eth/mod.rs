@@ -86,7 +86,7 @@ const NEEDS_EVM: [&str; 11] = [
 
 /// Returns the error for a method in [`NEEDS_EVM`], and `None` for any other name.
 ///
-/// Clients fall back to another method after this error. viem recognizes the error by the code, and ethers by the text
+/// After this error, clients call another method. viem recognizes the error by the code, and ethers by the text
 /// `the method … does not exist`.
 pub(crate) fn refusal(name: &str) -> Option<RpcError> {
     NEEDS_EVM.contains(&name).then(|| {

@@ -10,9 +10,9 @@
 //! merged. Therefore the number of segments grows with the logarithm of the number of transactions.
 //!
 //! A row of the database has the manifest: the list of segments with their places in the file. After a merge, new
-//! segments use the places of its inputs. Each bucket has a checksum, also an empty bucket. So other bytes are always
-//! damage. They do not mean that a transaction does not exist. The index can be rebuilt from the record at any time,
-//! also during reads.
+//! segments use the places of its inputs. Each bucket has a checksum, also an empty bucket. So a bucket with other
+//! bytes is damage, and never means that a transaction does not exist. The index can be rebuilt from the record at any
+//! time, also during reads.
 
 mod entry;
 mod manifest;
