@@ -21,8 +21,8 @@ const FREE: u64 = 250_000;
 /// Work that a run may do in addition for each unit of gas used, in parts of values.
 const PER_UNIT: u64 = 32;
 
-/// Number of parts of values that may leave a run without a charge. A part may have 100 bytes as JSON, and the state
-/// or a receipt keeps these bytes forever.
+/// Number of parts of values that may leave a run without a charge. A value leaves a run if the run stores, sends or
+/// emits the value. A part may have 100 bytes as JSON, and the record keeps these bytes.
 const FREE_TO_LEAVE: u64 = 16_384;
 /// Number of further parts that may leave a run for each used unit of gas. A part with a charge costs at least one
 /// unit. In a list of empty options, one part in five has a charge.

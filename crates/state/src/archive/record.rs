@@ -37,7 +37,7 @@ pub struct BlockRecord {
 
 impl BlockRecord {
     /// Returns the record of Tx block 0 and DS block 0 of a chain, without co-signatures. The header has the root of
-    /// the first state. `member` is the public key of the DS committee, which has one node.
+    /// the first state. `member` is the public key of the first member of the DS committee.
     pub fn genesis(state_root: StateRoot, member: PublicKey, timestamp: Timestamp) -> Self {
         let cosignatures = CoSignatures::unsigned(1);
         let header = TxBlockHeader { state_root, ..TxBlockHeader::genesis(member) };
