@@ -188,8 +188,9 @@ impl Member {
         }
     }
 
-    /// Starts the member from its chain, its journal and its log. Returns the effects of the engine.
-    pub(super) fn restart(&mut self) -> Vec<Effect<Ctx>> {
+    /// Starts the member from its chain, its journal and its log. Returns the effects of the engine. `lies`: whether the
+    /// member is faulty.
+    pub(super) fn restart(&mut self, lies: bool) -> Vec<Effect<Ctx>> {
         let Status::Down(store, _) = std::mem::replace(&mut self.status, Status::Moving) else {
             panic!("member {} is running", self.index)
         };
@@ -242,7 +243,17 @@ impl Member {
         self.running().unwrap().engine.index_wal_entries(&log);
         for input in &log {
             // The log has these inputs already.
-            let replayed = self.process(input.clone());
+            let replayed = match self.try_process(input.clone()) {
+                Ok(replayed) => replayed,
+                // A certificate of another member can have a false vote of this member. The engine logs this vote, and
+                // stops at the next replay. A faulty member can also forget its votes.
+                Err(_) if lies => {
+                    self.crash(0, [0; 2]);
+                    self.log_height = None;
+                    return self.restart(lies);
+                }
+                Err(error) => panic!("member {}: {error}", self.index),
+            };
             effects.extend(replayed.into_iter().filter(|effect| !matches!(effect, Effect::WalAppend(..))));
         }
         self.running().unwrap().engine.reset_entries_index();
@@ -269,12 +280,17 @@ impl Member {
 
     /// Gives an input to the engine. Returns the effects that need no answer.
     pub(super) fn process(&mut self, input: Input<Ctx>) -> Vec<Effect<Ctx>> {
+        self.try_process(input).unwrap_or_else(|error| panic!("member {}: {error}", self.index))
+    }
+
+    /// Like [`process`](Self::process), with the text of the engine's error.
+    fn try_process(&mut self, input: Input<Ctx>) -> Result<Vec<Effect<Ctx>>, String> {
         let (signer, verifier) = (self.signer.clone(), self.verifier.clone());
         if self.running().is_none() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let own = RefCell::new(std::mem::take(&mut self.own));
-        let (ballot, index) = (Ballot { signer, verifier, votes: self.votes, own }, self.index);
+        let ballot = Ballot { signer, verifier, votes: self.votes, own };
         let running = self.running().unwrap();
         let mut effects = Vec::new();
         let result: Result<(), arc_malachitebft_app::consensus::Error<Ctx>> = process!(
@@ -283,11 +299,8 @@ impl Member {
             metrics: &running.metrics,
             with: effect => Ok::<_, Infallible>(answer(&ballot, effect, &mut effects))
         );
-        if let Err(error) = result {
-            panic!("member {index}: {error}");
-        }
         self.own = ballot.own.into_inner();
-        effects
+        result.map(|()| effects).map_err(|error| error.to_string())
     }
 
     pub(super) fn append(&mut self, input: Input<Ctx>) {

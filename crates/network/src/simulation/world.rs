@@ -282,7 +282,7 @@ impl World {
                 && (*until <= self.time || self.is_quiet)
             {
                 self.note_absent(member);
-                let effects = self.members[member].restart();
+                let effects = self.members[member].restart(self.liars.contains(&member));
                 if self.members[member].starts > 1 && effects.len() > 4 {
                     self.see("a replayed log");
                 }
