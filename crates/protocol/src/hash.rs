@@ -75,7 +75,8 @@ fixed_bytes! {
     ShardingHash, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the plain key of a contract variable. It is the key of the variable in the storage trie.
+    /// SHA-256 of a [`StorageKey`](crate::StorageKey), which begins with the address of the contract. This hash is the
+    /// key of the entry in the storage trie.
     VariableHash, 32
 }
 

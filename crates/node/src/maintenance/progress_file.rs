@@ -90,7 +90,8 @@ fn parse(text: &str) -> Result<File, String> {
     serde_json::from_str(line).map_err(|error| error.to_string())
 }
 
-/// Returns the hash of the newest of the verified blocks, or `None` without a block, or if the chain has no such block.
+/// Returns the hash of the newest verified block. Returns `None` if no block is verified, or if the chain does not have
+/// the newest verified block.
 fn newest_hash(record: &CheckedBlocks, store: &Store) -> Result<Option<BlockHash>, MaintenanceError> {
     let Some(last) = record.last() else { return Ok(None) };
     store.snapshot().hash_of(last).map_err(|error| MaintenanceError::Check(error.into()))

@@ -12,8 +12,8 @@ use crate::{
 
 /// Number of entries after which [`read_blocks`] reads no further block.
 const MANY_ENTRIES: usize = 1 << 13;
-/// Number of blocks that [`read_blocks`] reads at most. The blocks of an empty block range without entries count as one
-/// block together with the next block that has entries.
+/// Maximum number of blocks that [`read_blocks`] reads. In an empty block range, a sequence of blocks without entries
+/// and the next block of the range that can have entries count as one block.
 const MANY_BLOCKS: usize = 1 << 10;
 
 /// The rules of a chain by which its record changes balances. The history index has the changes.
