@@ -1,10 +1,6 @@
 //! The members that are connected.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use arc_malachitebft_app::{
     engine::network::{NetworkEvent, NetworkMsg, NetworkRef, PersistentPeersOp},
@@ -71,12 +67,19 @@ impl Unsubscribed {
 /// The announcements of the members.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// The peers that have identified themselves with the protocols of this network.
-    identified: BTreeSet<PeerId>,
-    /// The peers that can receive messages.
-    subscribed: BTreeSet<PeerId>,
+    /// The steps of the connections of members.
+    steps: BTreeMap<PeerId, Steps>,
     histories: Histories,
     unsubscribed: Unsubscribed,
+}
+
+/// The steps after which a member counts as connected. They can come in both orders.
+#[derive(Clone, Copy, Debug, Default)]
+struct Steps {
+    /// The member has identified itself with the protocols of this network.
+    identified: bool,
+    /// The member can receive messages. A message before this step would be lost.
+    subscribed: bool,
 }
 
 /// For each other member, the lowest height of its certificates without a gap.
@@ -150,7 +153,7 @@ impl Actor for Peers {
         &self,
         _: ActorRef<PeerEvent>,
         event: PeerEvent,
-        State { identified, subscribed, histories, unsubscribed }: &mut State,
+        State { steps, histories, unsubscribed }: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         let shared = &self.shared;
         let others = shared.committee.len().saturating_sub(1);
@@ -165,23 +168,21 @@ impl Actor for Peers {
                 return Ok(());
             }
         };
-        // A message before the subscription would be lost. A member with another network file can subscribe before it
-        // identifies itself, which ends its connection.
-        if let NetworkEvent::PeerConnected(peer) = &event {
-            identified.insert(*peer);
-        }
-        if let NetworkEvent::PeerSubscribed(peer, _) = &event {
-            subscribed.insert(*peer);
-        }
+        // A member with another network file can subscribe before it identifies itself, which ends its connection.
         if let NetworkEvent::PeerConnected(peer) | NetworkEvent::PeerSubscribed(peer, _) = &event
-            && identified.contains(peer)
-            && subscribed.contains(peer)
             && shared.member_of(peer).is_some()
-            && shared.peers.lock().insert(*peer)
         {
-            let connected = shared.count_peers();
-            tracing::info!(member = shared.name_of_peer(peer), connected, of = others, "a member has connected");
-            shared.connected.notify_waiters();
+            let steps = steps.entry(*peer).or_default();
+            if matches!(event, NetworkEvent::PeerConnected(_)) {
+                steps.identified = true;
+            } else {
+                steps.subscribed = true;
+            }
+            if steps.identified && steps.subscribed && shared.peers.lock().insert(*peer) {
+                let connected = shared.count_peers();
+                tracing::info!(member = shared.name_of_peer(peer), connected, of = others, "a member has connected");
+                shared.connected.notify_waiters();
+            }
         }
         if let NetworkEvent::Status(peer, status) = &event
             && let Some(member) = shared.member_of(peer)
@@ -200,8 +201,7 @@ impl Actor for Peers {
             }
         }
         if let NetworkEvent::PeerDisconnected(peer) = &event {
-            identified.remove(peer);
-            subscribed.remove(peer);
+            steps.remove(peer);
             if shared.peers.lock().remove(peer) {
                 let connected = shared.count_peers();
                 tracing::warn!(member = shared.name_of_peer(peer), connected, of = others, "a member has disconnected");
