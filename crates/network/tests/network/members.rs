@@ -221,11 +221,11 @@ fn free_address() -> SocketAddr {
     let ports = 12_000..32_000_u32;
     // Test processes that run at the same time begin at different ports.
     let first = std::process::id().wrapping_mul(100);
-    let addresses = ports.clone().map(|_| {
+    let mut addresses = ports.clone().map(|_| {
         let step = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % (ports.end - ports.start);
         SocketAddr::from(([127, 0, 0, 1], u16::try_from(ports.start + step).unwrap()))
     });
-    addresses.into_iter().find(|address| TcpListener::bind(address).is_ok()).expect("a port is free")
+    addresses.find(|address| TcpListener::bind(address).is_ok()).expect("a port is free")
 }
 
 impl Network {
