@@ -81,7 +81,7 @@ impl Server {
         let mut line = String::new();
         let output = process.stdout.take().expect("the output is a pipe");
         BufReader::new(output).read_line(&mut line).expect("the output is text");
-        Self { process, port: line.trim().parse().expect("the server tells its port") }
+        Self { process, port: line.trim().parse().expect("the server prints its port") }
     }
 
     pub(crate) fn port(&self) -> u16 {
