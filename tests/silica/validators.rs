@@ -574,7 +574,11 @@ fn faults_of_a_member_are_named() {
     check(&data, &with(&["--validator", "--websocket", "off"]), &expected);
     drop(listener);
     // Another network has another id.
-    let node = Node::start_in(&data, &with(&["--validator", "--websocket", "off", "--developer", "off"]));
+    // The printed configuration of a member does not contradict its network file.
+    let print = with(&["--validator", "--websocket", "off", "--developer", "off"]);
+    let config = validators.path.join("member.toml");
+    fs::write(&config, run(&[&["config", "print"], &print[..]].concat()).output).unwrap();
+    let node = Node::start_in(&data, &["--config", config.to_str().unwrap()]);
     assert_eq!(height(&node), 1);
     check_no_control(&node);
     check_large_transaction(&node);

@@ -6,6 +6,7 @@ use silica_chain::{GenesisError, OpenError};
 use silica_crypto::SecretKeyError;
 
 use crate::{
+    config::When,
     data_dir::{DataDirError, remedy},
     ready_file::ReadyFileError,
 };
@@ -104,12 +105,15 @@ pub enum StartError {
     },
     /// The configuration has the methods for developers, and no client of a member can change the chain.
     #[error(
-        "developer (by {by}): expected off or no value with a network file, because no client can change its chain, got \
-         another value"
+        "developer (by {by}): expected off or no value with a network file, because no client can change the chain of a \
+         member, got {}",
+        if *got == When::On { "on" } else { "auto" }
     )]
     DeveloperMember {
         /// The source of the option.
         by: String,
+        /// The value of the option.
+        got: When,
     },
     /// The configuration has the secret for a pause, and no client can pause a member.
     #[error("pause-id (by {by}): expected no value with a network file, because no client can pause a member, got one")]

@@ -56,7 +56,7 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     }
     // The service file and the image have `off`.
     if config.origins.has("developer") && config.developer != When::Off {
-        return Err(StartError::DeveloperMember { by: config.origins.of("developer") });
+        return Err(StartError::DeveloperMember { by: config.origins.of("developer"), got: config.developer });
     }
     if config.pause_id.is_some() {
         return Err(StartError::PausedMember { by: config.origins.of("pause-id") });
