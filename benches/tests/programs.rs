@@ -119,7 +119,7 @@ fn argument_chooses_rows() {
 }
 
 fn error_of_an_unknown_row() -> String {
-    let unknown = example("rpc").arg("GetBalances").output().unwrap();
+    let unknown = example("rpc").arg("GetBalances").output().expect("the examples are built");
     assert_eq!(unknown.status.code(), Some(2));
-    String::from_utf8(unknown.stderr).unwrap()
+    String::from_utf8(unknown.stderr).expect("the error is text")
 }
