@@ -74,7 +74,8 @@ fn paths(statements: &[Statement], mut seen: Vec<Vec<Span>>) -> Vec<Vec<Span>> {
     seen
 }
 
-/// Returns whether the contract may send an amount above zero. Also returns true for a contract without messages.
+/// Returns whether the contract may send an amount above zero. Also returns true if no component builds a message with
+/// an amount.
 fn may_send(subject: Subject<'_>) -> bool {
     let zeros = zeros(subject);
     let mut amounts = Vec::new();

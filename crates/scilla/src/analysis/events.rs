@@ -22,7 +22,8 @@ pub struct EventInfo {
     pub parameters: Vec<(Arc<str>, Type)>,
 }
 
-/// Returns the events, the newest first.
+/// Returns the events in the reverse order of the source. An event without a literal name is an error, and so are two
+/// literals of one event with different parameters.
 pub(crate) fn events(
     literals: &[MessageLiteral<'_>],
     text: Text<'_>,

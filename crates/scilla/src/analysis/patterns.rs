@@ -2,7 +2,7 @@
 //!
 //! For each part of the value, the check stores a fact: the constructor that made the part, or the excluded
 //! constructors. The check tries the clauses in order. If a pattern depends on an unknown fact, the check follows both
-//! cases. The error texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`.
+//! cases. The error texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`, except for the limit of steps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -174,8 +174,8 @@ impl<'a> Patterns<'a> {
         format!("Type error in pattern matching on `{name}` of type {ty} (or one of its branches):\n")
     }
 
-    /// Adds the source position of a match to errors. A single error gets `wrapper` in front of its text. If the error
-    /// has no position, it gets the position of the match. Several errors get a header with this position.
+    /// Adds the source position `at` to errors. A single error gets `wrapper` in front of its text. If the single error
+    /// has no position, it gets this position. Several errors get a header with this position.
     fn wrapped(&self, at: Span, wrapper: &str, mut errors: Errors) -> Errors {
         let [single] = errors.as_mut_slice() else {
             return headed(self.text.error(at, wrapper), errors);
@@ -294,7 +294,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         missing
     }
 
-    /// Returns patterns for a part of the value, one for each constructor that the facts permit.
+    /// Returns the patterns that the facts permit for a part of the value, or `_` if there is no fact about this part.
     fn shown(&self, place: Place, nested: bool) -> Vec<String> {
         match self.facts.get(&place) {
             None => vec!["_".to_owned()],
@@ -325,7 +325,7 @@ impl<'a, 'k> Walk<'a, 'k> {
     }
 
     /// Returns the index of the first clause that matches in a case, or `None` if no clause matches. Adds the other
-    /// cases to `cases`.
+    /// cases to `cases`. Returns an error if no steps are left.
     fn fitting(
         &mut self,
         case: &Case<'a>,
@@ -348,7 +348,7 @@ impl<'a, 'k> Walk<'a, 'k> {
     }
 
     /// Follows the case in which a pattern matches, and returns whether this case is possible. Adds the cases in which
-    /// the pattern does not match to `cases`.
+    /// the pattern does not match to `cases`. Returns an error if no steps are left.
     fn follow(
         &mut self,
         pattern: &'a Pattern,

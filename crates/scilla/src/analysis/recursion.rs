@@ -114,7 +114,7 @@ impl Recursion<'_> {
         self.vocabulary.filter(|known| known.is_of(self.text.source))
     }
 
-    /// Checks the names of data types and constructors in an expression, from left to right.
+    /// Checks the names of data types and constructors in an expression, in the order of the reference.
     fn expression(&self, root: ExprId) -> Outcome {
         enum Step<'a> {
             Expression(ExprId),
@@ -177,8 +177,8 @@ impl Recursion<'_> {
         outcome
     }
 
-    /// Checks a constructor in a pattern. `beside` has all patterns of the same match, or is empty for a nested
-    /// pattern.
+    /// Checks that a constructor exists. `beside` has all patterns of the same match, or is empty for a nested pattern
+    /// and outside of patterns.
     fn constructor(&self, constructor: &Ident, beside: &[&Pattern]) -> Outcome {
         if self.known.constructor(&constructor.name).is_some() {
             return Ok(());

@@ -24,7 +24,7 @@ pub struct ContractSummary {
     pub transitions: Vec<ComponentSummary>,
     /// Procedures, in the order of the source.
     pub procedures: Vec<ComponentSummary>,
-    /// Events that the contract may emit, the newest first.
+    /// Events that the contract may emit, in the reverse order of the source.
     pub events: Vec<EventInfo>,
     /// Call graph of components and library functions.
     pub call_graph: CallGraph,

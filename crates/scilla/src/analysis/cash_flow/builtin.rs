@@ -3,7 +3,7 @@
 use super::tag::Tag;
 use Form::{Clash, Map, Money, NotMoney, Optional, Value};
 
-/// The form of a result or an argument in one use of a function. The open tag is a placeholder. It has the place of the
+/// The form of a result or an argument in one use of a function. The open tag is a placeholder, which stands for the
 /// same tag in all forms of a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {

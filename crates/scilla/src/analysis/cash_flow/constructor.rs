@@ -12,11 +12,11 @@ use crate::{
 };
 
 /// The tags that belong to the arguments of constructors, and not to the values of the constructors. The type of such
-/// an argument is neither a type variable nor a data type.
+/// an argument is a function, a map or a primitive type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConstructorTable {
-    /// The tags of the arguments, by constructor. The tag is `None` if the type of the argument is a type variable or a
-    /// data type. The table has only constructors with at least one tag.
+    /// The tags of the arguments, by constructor. The tag is `None` if the type of the argument is a type variable, a
+    /// data type or an address type. The table has only constructors with at least one tag.
     tags: HashMap<Name, Vec<Option<Tag>>>,
 }
 
@@ -57,7 +57,8 @@ impl ConstructorTable {
 
 /// Returns whether an argument of this type has a tag that belongs to the constructor.
 ///
-/// The tag of a type variable belongs to the data type. The analysis does not follow data types inside data types.
+/// The tag of a type variable belongs to the data type. The analysis does not follow data types and addresses inside
+/// data types.
 const fn has_tag_of_its_own(ty: &Type) -> bool {
     matches!(ty, Type::Function(..) | Type::Map(..) | Type::Primitive(_))
 }

@@ -13,8 +13,8 @@ enum Link<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Analyses an expression whose value must have the expected tag. Returns the tag of the value, which is at least
-    /// `expected` in the lattice.
+    /// Analyses an expression whose value must have the expected tag. Returns the tag of the value. This tag is at
+    /// least `expected` in the lattice.
     pub(super) fn expression(&mut self, root: ExprId, mut expected: Tag) -> Tag {
         let arena = self.arena;
         let mut chain = Vec::new();
@@ -108,7 +108,8 @@ impl<'a> Analysis<'a> {
         tag
     }
 
-    /// Joins the tags of the entries of messages, events and exceptions. A message itself is not money.
+    /// Joins the tags of special entries, for example `Money` for `_amount`, into the tags of their variables. A
+    /// message itself is not money.
     fn message(&mut self, entries: &[MessageEntry]) -> Tag {
         for entry in entries.iter().rev() {
             let tag = match &*entry.label {

@@ -5,8 +5,8 @@
 //! example, a value that is added to money is money. A value that is stored in a field has the tag of the field.
 //!
 //! A round walks the whole contract from its end to its beginning. The tags of one round are the start of the next
-//! round. The rounds end when a round adds no tag. The analysis does not follow calls into functions, procedures and
-//! other contracts, so a tag is a hint and not a proof.
+//! round. The rounds end when a round adds no tag, or at a limit of steps. The analysis does not follow calls into
+//! functions, procedures and other contracts, so a tag is a hint and not a proof.
 //!
 //! Source of the rules and of their order, which determines the tags where uses clash:
 //! `Zilliqa/scilla: src/base/Cashflow.ml`.
@@ -61,13 +61,14 @@ pub struct DataTypeTags {
 pub struct ConstructorTags {
     /// Name of the constructor.
     pub name: Name,
-    /// One tag for each argument. The tag is `None` if the type of the argument is a data type, because the analysis
-    /// does not follow data types inside data types. The tag is also `None` if the type of the argument is a parameter
-    /// of the data type, because the tag then belongs to the value.
+    /// One tag for each argument. The tag is `None` if the type of the argument is a data type or an address type,
+    /// because the analysis does not follow these types inside data types. The tag is also `None` if the type of the
+    /// argument is a parameter of the data type, because the tag then belongs to the value.
     pub arguments: Vec<Option<Tag>>,
 }
 
-/// Returns the tags of a contract. `tokens` are fields and parameters that hold money by declaration.
+/// Returns the tags of a contract. `tokens` has the names of the fields and parameters that the caller declares as
+/// money.
 pub(crate) fn contract(arena: &Arena, contract: &Contract, known: &DataTypes, tokens: &TokenFields) -> CashFlow {
     let mut analysis = Analysis { arena, known, environment: Environment::new(State::new(known)), steps: 0 };
     analysis.begin(contract, tokens);

@@ -48,7 +48,7 @@ impl Analysis<'_> {
         self.environment.state.set_note(scrutinee, tag);
     }
 
-    /// Returns the tag of a matched value, which is at least `whole` in the lattice.
+    /// Returns the tag of a matched value. This tag is at least `whole` in the lattice.
     fn noted(&self, pattern: &Pattern, whole: &Tag) -> Tag {
         match &pattern.kind {
             PatternKind::Binder(binder) => self.environment.state.note(binder).join(whole),

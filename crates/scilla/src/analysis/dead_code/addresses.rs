@@ -15,7 +15,7 @@ use crate::{
 
 type FieldNames<'a> = BTreeSet<&'a str>;
 
-/// Warns of fields in the types of parameters and of constructor arguments.
+/// Warns of unread fields in the types of parameters and of constructor arguments.
 pub(super) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     parameters(subject, warnings);
     constructors(subject, warnings);

@@ -135,7 +135,8 @@ fn held<'a>(definitions: &Definitions<'a>) -> Names<'a> {
     held
 }
 
-/// Returns the data types that these types contain, directly or through constructors.
+/// Returns the data types that these types contain, directly or through constructors, and the constructors of these
+/// data types.
 fn reached<'a>(definitions: &Definitions<'a>, from: &Names<'a>) -> Names<'a> {
     let mut reached = Names::new();
     let mut pending: Vec<&Name> = from.iter().copied().collect();

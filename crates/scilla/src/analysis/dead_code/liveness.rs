@@ -57,7 +57,7 @@ pub(super) fn type_names(ty: &Type) -> impl Iterator<Item = &Name> + Clone {
 }
 
 impl<'a> Pass<'a, '_> {
-    /// Returns the names that an expression uses.
+    /// Returns the names that an expression uses, and warns of unused variables in the expression.
     pub(super) fn expression(&mut self, root: ExprId) -> Live<'a> {
         let arena = self.subject.text.arena;
         let mut chain = Vec::new();
@@ -135,7 +135,8 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Returns the names that statements use. Reads the statements from the last one to the first.
+    /// Returns the names that statements use, and warns of unused variables. Reads the statements from the last one to
+    /// the first.
     pub(super) fn statements(&mut self, statements: &'a [Statement]) -> Live<'a> {
         let mut live = Live::default();
         for statement in statements.iter().rev() {
@@ -225,7 +226,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Removes the variable that a statement binds from the used names. If the variable is unused, adds a warning and
+    /// Removes from the used names the variable that a statement binds. If the variable is unused, adds a warning and
     /// returns `false`.
     fn takes(&mut self, to: &'a Ident, unused: &str, live: &mut Live<'a>) -> bool {
         let is_used = live.names.remove(&to.name);

@@ -1,8 +1,8 @@
 //! Warns of unused code.
 //!
 //! A pass over each component, from its last statement to its first, finds the used variables, data types and
-//! constructors. The next passes are, in this order: parameters, procedures, library entries (from the last to the
-//! first), patterns, imports, fields.
+//! constructors. The next passes are, in this order: address types, parameters, procedures, library entries (from the
+//! last to the first), patterns, imports, fields.
 //!
 //! Source of the order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
 
@@ -34,7 +34,7 @@ struct Pass<'a, 'w> {
     subject: Subject<'a>,
     warnings: &'w mut Warnings,
     fields: HashSet<&'a Name>,
-    /// The fields that are read and the fields that are written, each with its first source position.
+    /// The fields that are read and the fields that are written, each with the position that the pass finds first.
     read: BTreeMap<&'a Name, Span>,
     written: BTreeMap<&'a Name, Span>,
     /// The procedures that are called.

@@ -33,8 +33,8 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
     }
 }
 
-/// Returns the procedures that have no parameters and no effects, neither directly nor through other procedures. Reads
-/// of the block number and of timestamps count as effects.
+/// Returns the procedures that have no parameters and no effects, neither directly nor through other procedures. The
+/// effects are writes to fields, messages, events, and reads of the block number and of timestamps.
 fn pure_procedures<'a>(subject: Subject<'a>, graph: &CallGraph) -> Names<'a> {
     let contract = subject.contract;
     let fields: Names<'_> = contract.fields.iter().map(|field| &field.name.name).collect();
@@ -82,7 +82,7 @@ fn calls(graph: &CallGraph) -> BTreeMap<&Name, Names<'_>> {
     components.map(|node| (&node.name, node.calls.iter().filter_map(called).collect())).collect()
 }
 
-/// Returns the components that call each procedure or function.
+/// Returns, for each called procedure or function, the components that call it.
 fn callers<'a>(calls: &BTreeMap<&'a Name, Names<'a>>) -> BTreeMap<&'a Name, Names<'a>> {
     let mut callers: BTreeMap<_, Names<'_>> = BTreeMap::new();
     for (caller, called) in calls {

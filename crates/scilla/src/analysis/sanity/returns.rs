@@ -19,7 +19,8 @@ pub(super) fn contract(subject: Subject<'_>) -> Result<(), Entry> {
     Ok(())
 }
 
-/// Returns whether statements return on every path.
+/// Returns whether statements return on every path. Code after a return is an error, and so is a match in which only
+/// some branches return.
 ///
 /// If a match has no `return` in any branch, the result is `false`, even if a `return` follows the match. The reference
 /// rejects such procedures too.
