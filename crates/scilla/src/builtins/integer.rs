@@ -86,7 +86,7 @@ pub(super) fn pow_cost(arguments: &[Value]) -> Option<u64> {
     Some(20 * log(Integer::from_u32(exponent).magnitude()) * weight(base))
 }
 
-/// Returns the cost in Scilla 0.11, in units: one multiplication for each unit of the exponent.
+/// Returns the cost in Scilla 0.11, in units. The cost is proportional to the exponent.
 pub(super) fn pow_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     let (base, exponent) = power(arguments)?;
     Some(20 * u64::from(exponent) * weight(base))

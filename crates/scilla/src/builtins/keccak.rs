@@ -14,7 +14,7 @@ impl Keccak256 {
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
-        // The implementations have traits of different versions of `digest`.
+        // The implementations use different versions of the crate `digest`, so the calls name the imported trait.
         Digest::update(&mut self.0, bytes);
     }
 

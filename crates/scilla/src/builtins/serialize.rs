@@ -34,8 +34,8 @@ enum Pending<'a> {
 /// Integers have full width. The entries of messages are ordered by their labels. The entries of a map have the last
 /// key first, because the reference sorts them and then reverses the order.
 ///
-/// The bytes of a repeated value are written for each occurrence. The value itself is read only once while its bytes
-/// are kept.
+/// The bytes of a repeated value are written for each occurrence. A value with at least 12 parts is read only once
+/// while its bytes are kept.
 pub fn write_serialized(value: &Value, write: impl FnMut(&[u8])) -> bool {
     write_counted(value, write).is_some()
 }

@@ -291,8 +291,8 @@ pub(crate) fn same_without_addresses(one: &Type, other: &Type) -> bool {
     }
 }
 
-/// Returns the type with `ByStr20` in place of address types. Constructors and maps in the evaluator have types in
-/// this form.
+/// Returns the type with `ByStr20` in place of address types. Constructors and maps that the evaluator makes have types
+/// in this form.
 pub(crate) fn without_addresses(of: &Type) -> Type {
     match of {
         Type::Address(AddressType::Any | AddressType::Code | AddressType::Contract(_) | AddressType::Library) => {

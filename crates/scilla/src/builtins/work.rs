@@ -6,8 +6,8 @@ use crate::{
     work::weight,
 };
 
-/// Work for the length of the arguments that the gas of any call covers, in nanoseconds. A digit of a block number
-/// counts as one nanosecond.
+/// Largest work for the length of the arguments, in nanoseconds, that the gas of any call covers. A digit of a block
+/// number counts as one nanosecond.
 const SHORT: u64 = 256;
 
 /// Returns the work for the lengths of texts, bytes and digits, or 0 if it is at most [`SHORT`]. A map lookup counts
@@ -53,8 +53,8 @@ pub(super) fn signature(arguments: &[Value]) -> u64 {
     sha256(arguments).saturating_add(weight::SIGNATURE)
 }
 
-/// Returns the work of a sum of block numbers, with the conversion of the new digits to text. Returns 0 for at most
-/// [`SHORT`] digits.
+/// Returns the work of an addition to a block number, with the conversion of the new digits to text. Returns 0 for at
+/// most [`SHORT`] digits.
 pub(super) fn badd(arguments: &[Value]) -> u64 {
     let digits = match arguments.first() {
         Some(Value::BNum(number)) => number.len() as u64,
@@ -63,7 +63,7 @@ pub(super) fn badd(arguments: &[Value]) -> u64 {
     if digits <= SHORT { 0 } else { digits.saturating_mul(weight::NEW_DIGIT) }
 }
 
-/// Returns the work of a conversion to `Nat`. The number of parts of the result is the converted number.
+/// Returns the work of a conversion to `Nat`. The size of the result is proportional to the converted number.
 pub(super) fn to_nat(arguments: &[Value]) -> u64 {
     let number = arguments.first().and_then(Value::as_integer).and_then(Integer::to_u32);
     u64::from(number.unwrap_or(0)).saturating_mul(weight::NUMERAL)
