@@ -262,7 +262,7 @@ pub(crate) enum StatementKind {
 
 /// Estimated memory for each byte of the text in addition to the nodes, in bytes.
 const BYTES_PER_CHARACTER: usize = 16;
-/// Estimated largest memory of the values that one unit of gas makes, in bytes.
+/// Estimated largest memory of the values that the evaluator makes for one unit, in bytes.
 const BYTES_PER_UNIT: u64 = 160;
 
 impl Code {

@@ -5,7 +5,7 @@ use ruint::aliases::U256;
 pub use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 use crate::work::Work;
 
-/// The remaining gas units, and the [`Work`] of the transaction.
+/// The remaining units of the interpreter, and the [`Work`] of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
     left: u64,
@@ -80,7 +80,7 @@ impl Meter {
         self.work.exceed()
     }
 
-    /// Counts the loading of a program of `bytes`: see [`Work::load`].
+    /// Counts the load of a program of `bytes` bytes: see [`Work::load`].
     ///
     /// # Errors
     ///

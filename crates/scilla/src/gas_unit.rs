@@ -1,4 +1,4 @@
-//! The unit of gas, and the error for exhausted gas.
+//! The number of units in one gas, and the error for exhausted gas.
 
 /// Number of units in one gas.
 pub const UNITS_PER_GAS: u64 = 8;

@@ -12,13 +12,14 @@ use crate::{
 
 /// The state that a running contract can read and change.
 ///
-/// Keys address the entries of maps, so a host never loads a whole map to return one entry. If there are fewer keys
+/// Keys address the entries of maps, so a host need not load a whole map to return one entry. If there are fewer keys
 /// than nested maps, the call concerns an inner map.
 ///
-/// A run does not undo its changes. If the run fails, the host must drop them.
+/// A run does not undo its changes. If the run fails, the caller must drop the changes.
 pub trait Host {
-    /// Sets the remaining gas units and the remaining [work](crate::work) for the next call. The run fails if a map has
-    /// more entries than there are units, or takes more work. The host may then return [`HostError::too_large`].
+    /// Sets the remaining units of the interpreter and the remaining [work](crate::work) in nanoseconds for the next
+    /// call. The run fails if a map has more entries than there are units, or takes more work. The host may then return
+    /// [`HostError::too_large`].
     fn limit(&mut self, _units: u64, _work: u64) {}
 
     /// Returns the [work](crate::work) of the calls since the last call of [`Self::limit`], in nanoseconds.

@@ -1,9 +1,9 @@
 //! Work: the processor time of a transaction as every node counts it.
 //!
 //! The gas charges are those of the reference. Some operations take thousands of times as long as others with the same
-//! gas. Therefore this module counts operations whose gas is too low in nanoseconds, with fixed weights from
-//! measurements. The gas used limits the work of a transaction. The sum over its transactions limits the work of a
-//! block. The weights and limits are part of the rules: a change of a weight or a limit is a new revision.
+//! gas. Therefore this module counts the operations whose gas is too low, with fixed weights in nanoseconds from
+//! measurements. The gas used limits the work of a transaction. The total work of the transactions in a block also has
+//! a limit. The weights and limits are part of the rules: a change of a weight or a limit is a new revision.
 //!
 //! Work depends only on the program, its data and its gas. Caches, the machine and the other transactions of a block
 //! do not change it, with one exception: [`Work::load`].
@@ -25,10 +25,11 @@ pub const LOADED: u64 = 100_000_000;
 /// work counts only for the block.
 pub const TRANSACTION: u64 = 50_000;
 /// Further work of a deployment for each byte of its texts, in nanoseconds, without regard to the gas in its receipt.
-/// It covers the evaluation that the gas of a byte pays for, [`weight::CHECKED_BYTE`], and the checks of types and
-/// patterns.
+/// This work covers the evaluation that the gas of a byte pays for, [`weight::CHECKED_BYTE`], and the checks of types
+/// and patterns.
 pub const PER_TEXT_BYTE: u64 = 400;
-/// Largest work for the texts of a dropped deployment or call, in nanoseconds.
+/// Largest work for loading after which the node can still drop a deployment or call, in nanoseconds. After more work,
+/// the transaction fails with a receipt instead.
 pub const FREE_SEARCH: u64 = 200_000;
 /// Largest work of a transaction without loading, in nanoseconds. Together with the largest work for loading, it fits
 /// into an empty block. So the work of other transactions in the block never decides how a transaction ends.
@@ -114,7 +115,7 @@ pub mod weight {
 /// The work of a transaction, with its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Gas units used. Their evaluation counts as work.
+    /// Used units of the interpreter. Their evaluation counts as work.
     units: u64,
     /// Work without evaluation and loading, in nanoseconds.
     done: u64,
@@ -146,7 +147,7 @@ impl Work {
         Self { fresh: TRANSACTION, room: Some(room), ..Self::UNLIMITED }
     }
 
-    /// Counts the gas units that an action used.
+    /// Counts the units of the interpreter that an action used.
     ///
     /// # Errors
     ///
@@ -202,7 +203,7 @@ impl Work {
     }
 
     /// Counts work, and ends the transaction because this work exceeds [`Self::left_before`]. The work was done before
-    /// the charge of its gas `units`.
+    /// the charge of its `units`.
     pub const fn exceed_before(&mut self, work: u64, units: u64) -> Exhausted {
         let beyond = work > self.left_for_transaction(units);
         self.done = self.done.saturating_add(work);
@@ -210,8 +211,8 @@ impl Work {
         Exhausted
     }
 
-    /// Counts the loading of a program of `bytes`, which parses and compiles it. Gas does not limit this work,
-    /// because caches keep programs, and loading takes longer than most calls. A `fresh` program is used for the
+    /// Counts the load of a program of `bytes` bytes. The load parses and compiles the program. Gas does not limit this
+    /// work, because caches keep programs, and loading takes longer than most calls. A `fresh` program is used for the
     /// first time in the block, and its work counts for the block.
     ///
     /// # Errors
@@ -265,7 +266,7 @@ impl Work {
         self.left_before(0)
     }
 
-    /// Returns the work that the limits of the transaction and of the block still permit if gas `units` are charged
+    /// Returns the work that the limits of the transaction and of the block still permit if its `units` are charged
     /// after the work, in nanoseconds. Returns `u64::MAX` if there is no limit.
     pub const fn left_before(&self, units: u64) -> u64 {
         let Some(room) = self.room else { return u64::MAX };
@@ -274,7 +275,8 @@ impl Work {
         if own < block { own } else { block }
     }
 
-    /// Returns the work that the limits of the transaction permit if its gas `units` are charged after the work.
+    /// Returns the work that the limits of the transaction permit if its `units` are charged after the work, in
+    /// nanoseconds.
     const fn left_for_transaction(&self, units: u64) -> u64 {
         if self.end.is_some() {
             return 0;

@@ -102,7 +102,8 @@ pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host
     Ok(())
 }
 
-/// Checks that a value from outside of the program has a type, and adds the addresses in the value to the claims.
+/// Checks that a value from outside of the program has the expected type, and adds the addresses in the value to the
+/// claims.
 ///
 /// The order of the parts is fixed: the arguments of a constructor from left to right; for a map, all keys before all
 /// values.

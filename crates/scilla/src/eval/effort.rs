@@ -1,10 +1,10 @@
 //! Limits of work that has no gas charge, or a charge out of proportion to the work.
 //!
-//! The gas charges are those of the reference. A node of the program tree costs one unit of the interpreter, even if
-//! the node copies a large value. The charge for a value that leaves the run is its size, and empty maps have size 0. A
-//! program that exploits these charges could run for hours on little gas. Therefore this module counts the parts of
-//! values that a node processes, and limits their number in proportion to the gas used. Small numbers of parts are not
-//! counted.
+//! The gas charges are those of the reference. Most kinds of nodes of the program tree cost one unit of the
+//! interpreter, even if a node copies a large value. The charge for a value that leaves the run is its size, and empty
+//! maps have size 0. A program that exploits these charges could run for hours on little gas. Therefore this module
+//! counts the parts of values that a node processes, and limits their number in proportion to the gas used. Small
+//! numbers of parts are not counted.
 
 use crate::{
     gas::{Exhausted, Meter},
@@ -18,14 +18,14 @@ const SMALL: u64 = 64;
 pub(super) const PAID: u64 = 8;
 /// Work that a run may do without any use of gas, in parts of values.
 const FREE: u64 = 250_000;
-/// Work that a run may do in addition for each unit of gas used, in parts of values.
+/// Work that a run may do in addition for each used unit of the interpreter, in parts of values.
 const PER_UNIT: u64 = 32;
 
 /// Number of parts of values that may leave a run without a charge. A value leaves a run if the run stores, sends or
 /// emits the value. A part may have 100 bytes as JSON, and the record keeps these bytes.
 const FREE_TO_LEAVE: u64 = 16_384;
-/// Number of further parts that may leave a run for each used unit of gas. A part with a charge costs at least one
-/// unit. In a list of empty options, one part in five has a charge.
+/// Number of further parts that may leave a run for each used unit of the interpreter. A part with a charge costs at
+/// least one unit. In a list of empty options, one part in five has a charge.
 const LEAVING_PER_UNIT: u64 = 8;
 
 /// Weight of a node of a constructed type. A node of a type takes about this many times the memory of a part of a
@@ -42,7 +42,7 @@ pub(super) struct Effort {
     done: u64,
     /// Parts of values that have left the run.
     left: u64,
-    /// The units of gas at the beginning of the run.
+    /// The remaining units at the beginning of the run.
     start: u64,
 }
 

@@ -250,7 +250,8 @@ impl<'c> Machine<'c> {
                 let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
                 let types = self.types(types)?;
                 let value = Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)));
-                // The nodes that made the value have counted the parts of its types.
+                // The count comes after the construction, because `AdtValue::new` computes the number of nodes of the
+                // types.
                 self.find_type(&value)?;
                 Ok(Step::Value(value))
             }
@@ -554,7 +555,7 @@ fn too_much(reason: TooMuch) -> Failure {
 }
 
 /// Largest depth of a type that a running program constructs. Types in source texts are far smaller. The checker has
-/// charged a checked program for the work on its types.
+/// already charged for the work on the types of a checked program.
 const MAX_TYPE_DEPTH: usize = 512;
 /// Largest number of nodes of a type that a running program constructs.
 const MAX_TYPE_PARTS: u64 = 10_000;

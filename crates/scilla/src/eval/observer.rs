@@ -24,9 +24,9 @@ pub struct Step<'a> {
     pub location: Location,
     /// Source text of the statement, up to the end of the line.
     pub text: &'a [u8],
-    /// The remaining units of gas before the statement.
+    /// The remaining units before the statement. Eight units are one gas.
     pub units_before: u64,
-    /// The remaining units of gas after the statement.
+    /// The remaining units after the statement.
     pub units_after: u64,
     /// The variables that the statement uses with their values, in the order of the text.
     pub used: Vec<Argument>,

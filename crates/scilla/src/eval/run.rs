@@ -50,8 +50,8 @@ impl Default for Settings {
     }
 }
 
-/// Largest size of a value that an error text shows, in gas units. No gas limit pays for a larger value. Such a value
-/// comes only from a program that was not checked.
+/// Largest size of a value that an error text shows, in units of the interpreter. With the default gas limits of
+/// blocks, no transaction pays for a larger value.
 const MAX_PRINTED_SIZE: u64 = 1 << 24;
 /// Largest number of parts of a value that an error text shows.
 const MAX_PRINTED_PARTS: u64 = 1 << 20;
@@ -265,7 +265,7 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// If the parameters do not match the contract, and the errors of [`Code::load`].
+    /// If the parameters do not match the contract. The errors of [`Code::load`] too.
     fn initialised(&self, init: &[Argument]) -> Result<Option<Self>, Failed> {
         if !self.settings.rules.initialises_each_run() {
             return Ok(None);
@@ -381,7 +381,7 @@ impl Loaded {
             }
         }
         let arguments = transition.parameters.iter().filter_map(|(name, _)| value(name.base())).collect();
-        // The host and the observer have different lifetimes.
+        // The cast shortens the lifetime of the observer, because the host has another lifetime.
         let observer = observer.map(|observer| observer as &mut dyn Observer);
         let mut execution = Execution::new(machine, host, balance, observer);
         execution.run(transition, arguments)?;

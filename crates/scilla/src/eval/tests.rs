@@ -23,7 +23,8 @@ fn load(code: Code, units: u64) -> Result<Loaded, Failed> {
     Arc::new(code).load(Settings::default(), Meter::with_units(units))
 }
 
-/// Evaluates an expression with these libraries. `units` is the gas for the expression and the recursion principles.
+/// Evaluates an expression with these libraries. `units` is the gas for the expression and the recursion principles, in
+/// units.
 fn evaluate_with(libraries: &[&str], text: &str, units: u64) -> Result<Evaluated, Failed> {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
     let program = resolve::expression(module, libraries, &Standard).unwrap();
@@ -123,7 +124,7 @@ fn fold(name: &str, step: &str, elements: u32) -> u64 {
 
 #[test]
 fn folds_cost_seven_and_seven_more_for_each_element() {
-    // F costs 2 units: the inner function and its body.
+    // The step costs 2 units: the inner function and its body.
     let first = "fun (a : Uint32) => fun (b : Uint32) => a";
     for elements in [0, 1, 5] {
         assert_eq!(fold("list_foldl", first, elements), 7 + u64::from(elements) * 9);
@@ -351,7 +352,7 @@ impl World {
         Ok(Self { code, init, host, balance: 0 })
     }
 
-    /// Calls a transition with `units` of gas for the transition itself.
+    /// Calls a transition. `units` is the gas for the transition itself, in units.
     fn call_with(
         &mut self,
         tag: &str,

@@ -84,7 +84,7 @@ impl<'c> Execution<'_, 'c, '_> {
         Some(&contract.fields.get(field.field? as usize)?.field)
     }
 
-    /// Returns the declaration of a field that the statement changes.
+    /// Returns the declaration of a field. Fails if the contract does not declare the field.
     pub(super) fn declared(&self, field: &FieldUse) -> Evaluation<&'c DeclaredField> {
         let missing = || self.at(field, format!("StateService: Field \"{}\" not found.\n", field.name));
         self.field(field).ok_or_else(missing)

@@ -20,7 +20,7 @@ use crate::{
 
 /// Bytes of completed procedures that an exception lists without regard to gas.
 const FREE_LISTED: u64 = 16_384;
-/// Further bytes for each unit of gas that the run used. A completed procedure has used at least one unit.
+/// Further bytes for each unit of the interpreter that the run used. A completed procedure has used at least one unit.
 const LISTED_PER_UNIT: u64 = 128;
 /// Largest number of bytes that an exception lists.
 const MOST_LISTED: u64 = 10_000_000;

@@ -43,7 +43,7 @@ pub(super) struct Execution<'m, 'c, 'h> {
     /// The completed procedures that an exception lists, the newest last. The list is empty if the rules list running
     /// procedures instead.
     completed: Vec<&'c ComponentCode>,
-    /// The units of gas at the beginning of the transition.
+    /// The remaining units at the beginning of the transition.
     units: u64,
     work: Vec<Work>,
     /// Work of a statement that reads values, in nanoseconds. The run counts this work after the statement has paid for
