@@ -104,7 +104,7 @@ impl Session {
         self.rejected(style, &FailureReport { gas_remaining, failure, warnings: &[] }, Pointing::Behind)
     }
 
-    /// Returns the outcome for a command that could not begin.
+    /// Returns the outcome for a command whose input or output failed.
     fn failed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
         let report = FailureReport { gas_remaining, failure, warnings: &[] };
         self.rejected(style, &report, Pointing::To)

@@ -20,7 +20,7 @@ names and types, and does not read imports. It prints nothing if FILE parses.",
 
 fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
     let file = arguments.operand("FILE")?;
-    // The reference has this tool only for its tests, and it always prints JSON.
+    // The reference has this tool only for its tests, and the tool always prints JSON.
     let style = if session.style == Style::Plain { Style::Json } else { session.style(arguments) };
     let text = match session.files.read(file) {
         Ok(text) => text,

@@ -35,10 +35,10 @@ pub(super) enum Pointing {
     To,
 }
 
-/// Largest number of errors, and of warnings, in the output for people. Output for programs has all of them.
+/// Largest number of errors, and of warnings, in the output for people. Output for programs has no such limit.
 const MOST_DRAWN: usize = 20;
 
-/// Number of bytes of a line that the report shows on each side of a source position.
+/// Number of bytes that the report shows of a long line on each side of a source position.
 const REACH: usize = 100;
 
 /// Largest distance in lines of two source positions that one piece of the report shows.
@@ -215,8 +215,8 @@ impl Lines {
         self.text.get(self.lines.get(index)?.clone())
     }
 
-    /// Returns whether two source positions can be drawn together. Then they are in the same file, at most [`FARTHEST`]
-    /// lines apart, and the line of `other` is short.
+    /// Returns whether two source positions can be drawn together. The positions must be in the same file and at most
+    /// [`FARTHEST`] lines apart, and the line of `other` must be short.
     fn is_near(&self, place: &Location, other: &Location) -> bool {
         let short = |line: &[u8]| line.len() <= 2 * REACH;
         other.file == place.file

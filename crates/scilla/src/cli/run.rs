@@ -333,7 +333,7 @@ impl Task<'_> {
         let known = begun.code.data_types();
         let message = MessageInput::read(&message.file, document.root(), known).map_err(with_message)?;
         let (mut host, state) = Self::world(begun, world)?;
-        // The gas for the first values is reported only if the state file is invalid.
+        // The gas for the initial values counts only if these values or the state file are invalid.
         let initial = loaded.initial_fields(&begun.init)?;
         host.fields = local_state(loaded, initial.fields, state.fields)
             .map_err(|failure| Stopped::new(failure, Some(initial.gas)))?;

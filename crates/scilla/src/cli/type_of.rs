@@ -67,7 +67,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
 pub(super) enum Unread {
     /// The expression does not parse.
     Expression(Failure),
-    /// A read of the file failed.
+    /// A file or a directory cannot be read.
     File(Failure),
     /// A library cannot be imported.
     Import(Failure),

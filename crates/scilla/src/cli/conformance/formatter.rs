@@ -86,7 +86,8 @@ fn read_text(file: &PathBuf) -> io::Result<String> {
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect()))
 }
 
-/// Compares a formatted source with the formatted source of the reference. The reference sometimes drops comments.
+/// Compares a formatted source with the formatted source of the reference. The comments are compared with `source`,
+/// because the reference sometimes drops comments.
 pub(super) fn compare_layout(file: &str, source: &str, expected: &str, found: &str) -> Comparison {
     let comparison = compare(expected, found);
     if comparison.nearness == Nearness::Exact {
