@@ -174,8 +174,9 @@ impl Diagnosis {
     }
 }
 
-/// Returns the byte range of the word at a column of a line, or of one character. The word begins at the column, or
-/// ends there if `ends` is true. Columns count bytes from 1. A column after the line means the end of the line.
+/// Returns the byte range of the word at a column of a line, or of one character if no word is there. The word begins
+/// at the column, or ends there if `ends` is true. Columns count bytes from 1. A column after the line means the end of
+/// the line.
 pub fn word_at(line: &str, column: u32, ends: bool) -> Range<usize> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
     let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());
@@ -230,9 +231,9 @@ const ELSEWHERE: &[(NameKind, &str, &str)] = &[
 /// another language, the result is the corresponding name of Scilla.
 ///
 /// A change inserts, removes or replaces a letter, or swaps two neighbours. Names of up to five letters permit one
-/// change, and each three further letters permit one more. The number of changes is at most three, and less than the
-/// length of the name. A different letter case does not count as a change. Of equally similar candidates, the function
-/// returns the one with the fewest differences in letter case, and then the first in alphabetical order.
+/// change, names of up to eight letters permit two, and longer names permit three. The number of changes is less than
+/// the length of the name. A different letter case does not count as a change. Of equally similar candidates, the
+/// function returns the one with the fewest differences in letter case, and then the first in alphabetical order.
 pub(crate) fn nearest<'c>(
     kind: NameKind,
     name: &str,

@@ -199,7 +199,7 @@ fn contract_definitions(
     if errors.is_empty() { Ok(known) } else { Err(recursion::contract_header(text, &module.contract, errors)) }
 }
 
-/// Runs the phases after types and patterns on a contract: errors, suspicious code, and events.
+/// Runs the phases after the patterns on a contract: warnings about accepts, sanity, unused code, and events.
 fn look_over(
     program: &Program<ContractModule>,
     imports: &[&Imported],
@@ -275,7 +275,7 @@ pub fn library<'a>(program: &'a Program<LibraryModule>, options: &Options) -> Re
 ///
 /// # Errors
 ///
-/// The first error in the expression.
+/// If the expression or an imported library is invalid. The errors are those of the first phase that has errors.
 pub fn expression<'a>(
     program: &'a Program<ExpressionModule>,
     options: &Options,

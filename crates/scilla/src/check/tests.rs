@@ -435,7 +435,7 @@ fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_reject
 
 #[test]
 fn variable_of_a_failed_entry_stays_in_scope() {
-    // The body of the function is invalid, but the next entry can still use the type of its parameter.
+    // The body of the function is invalid, but its parameter stays in scope for the next entry.
     check(
         "library L\nlet f = fun (x : Bool) => builtin add x x\nlet g = x\ncontract C ()",
         &["3:35 Type error: cannot apply \"add\" built-in to argument(s) of type(s): [Bool; Bool]"],

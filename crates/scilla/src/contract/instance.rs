@@ -23,7 +23,7 @@ const CREATION_BLOCK: u64 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeployError {
-    /// A library or the first value of a field failed, or the gas did not suffice.
+    /// A library, the constraint or the initial value of a field failed, or the gas did not suffice.
     #[error(transparent)]
     Failed(Failure),
     /// The parameters do not match the contract.
@@ -118,7 +118,7 @@ impl Instance {
     /// that read fields of other contracts or take values of address types.
     ///
     /// The chain id is 1. [`Call::block`] replaces the block number during each call. The contract itself is not among
-    /// the accounts, so a value with its own address does not have an address type. A call does not change the
+    /// the accounts, so a check of the contract's own address against an address type fails. A call does not change the
     /// accounts, so the balance of a sender among them stays the same.
     pub const fn host_mut(&mut self) -> &mut MemoryHost {
         &mut self.host
@@ -178,7 +178,7 @@ fn account(balance: Qa) -> Vec<StateField> {
     ]
 }
 
-/// Returns the whole gas that a successful run used: at least one.
+/// Returns the gas that a successful run used, as a whole number: at least one.
 fn used(limit: u64, left: Meter) -> Gas {
     Gas::new(limit.saturating_sub(left.gas_of_success(limit)))
 }
@@ -337,7 +337,7 @@ pub struct OutMessage {
     pub tag: Arc<str>,
     /// The account that gets the message.
     pub recipient: Address,
-    /// The amount.
+    /// The amount that the contract sends.
     pub amount: Qa,
     /// The parameters, in the order of the source.
     pub params: Vec<Argument>,
@@ -353,7 +353,7 @@ pub struct Event {
     pub params: Vec<Argument>,
 }
 
-/// Returns the entries of a message without these labels.
+/// Returns the entries of a message, except the entries with these labels.
 fn params_of(message: &Message, labels: &[&str]) -> Vec<Argument> {
     let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
     entries.map(|entry| Argument { name: Arc::clone(&entry.label), value: entry.value.clone() }).collect()

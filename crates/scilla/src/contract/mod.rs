@@ -26,7 +26,7 @@ use crate::{
     types::adt::DataTypes,
 };
 
-/// Gas limit of a compilation, a deployment and a call without another limit.
+/// Gas limit of a compilation, of a deployment and of a call if no other limit is set, in gas.
 pub const DEFAULT_GAS_LIMIT: u64 = 100_000;
 
 /// The largest gas limit whose number of units fits into a `u64`.
@@ -154,8 +154,8 @@ impl<'a> CompileOptions<'a> {
     }
 }
 
-/// A source that is not a valid contract. The text has the file, line and column of each error. For an error in the
-/// contract, it also has the line itself.
+/// A source that is not a valid contract. The text has the file, line and column of each error with a source position.
+/// For an error in the contract, the text also has the line itself.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CompileError {
     failure: Failure,
@@ -238,7 +238,8 @@ impl Contract {
         &self.0.summary
     }
 
-    /// Returns the warnings of the checker in the order in which it found them.
+    /// Returns the warnings of the checker: first those of the reference, in the order in which the checker found them,
+    /// and then the further warnings.
     pub fn warnings(&self) -> &[Warning] {
         &self.0.warnings
     }
@@ -253,7 +254,8 @@ impl Contract {
         self.0.gas_used
     }
 
-    /// Returns the init data of a transaction that deploys the contract. The types are the declared types.
+    /// Returns the init data of a transaction that deploys the contract. The types are the declared types, with
+    /// `ByStr20` in place of address types.
     ///
     /// # Errors
     ///
@@ -277,7 +279,8 @@ impl Contract {
         Ok(InitData::builder().params(typed).build())
     }
 
-    /// Returns the message of a transaction that calls a transition. The types are the declared types.
+    /// Returns the message of a transaction that calls a transition. The types are the declared types, with `ByStr20`
+    /// in place of address types.
     ///
     /// # Errors
     ///

@@ -159,8 +159,9 @@ impl IntoParams for &InitData {
 }
 
 impl Params {
-    /// Returns the parameters with their declared types, as init data and messages have them. `data_types` has the data
-    /// types of the program, for example those of its [interface](super::Contract::interface).
+    /// Returns the parameters with their declared types, as init data and messages have them: with `ByStr20` in place
+    /// of address types. `data_types` has the data types of the program, for example those of its
+    /// [interface](super::Contract::interface).
     ///
     /// # Errors
     ///
