@@ -52,7 +52,7 @@ impl RunReport<'_> {
 
 /// Returns the result of a message to a library. Such a message has no effect.
 ///
-/// `units` is the remaining gas in units. Eight units are one gas, as in the reference.
+/// `units` is the remaining gas in units, as in the reference. Eight units are one gas.
 pub fn library_message(units: u64) -> Document {
     let mut builder = Builder::new();
     builder.begin_object().member("gas_remaining", units).member("_accepted", false);

@@ -74,7 +74,7 @@ fn kinds_of_arguments<'k>(value: &AdtValue, ty: &'k Type) -> Option<[Option<&'k 
     }
 }
 
-/// Returns whether a type consists of built-in types with a JSON form, without address types that have requirements.
+/// Returns whether a type consists of built-in types with a JSON form, without address types.
 fn is_built_in(ty: &Type) -> bool {
     let mut built_in = true;
     ty.visit(|part| {

@@ -744,8 +744,8 @@ mod tests {
         }
     }
 
-    /// Reads a value that contains `part` `parts` times. In `ty`, `Wide` is a type with 511 nodes. Returns
-    /// the number of visited nodes of types.
+    /// Reads a list with `parts` copies of the JSON text `part`. In `ty`, `Wide` is a type with 511 nodes. Returns the
+    /// number of visited nodes of types.
     #[track_caller]
     fn nodes_of(ty: &str, part: &str, parts: usize) -> u64 {
         let wide = (0..8).fold("Uint32".to_owned(), |inner, _| format!("Pair ({inner}) ({inner})"));

@@ -44,7 +44,7 @@ pub enum InputError {
     Rejected(#[from] Failure),
 }
 
-/// The error text for a file that is not valid JSON.
+/// The text of the last entry of an error, which names the invalid file.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
     /// The text for a blockchain file.
