@@ -64,7 +64,7 @@
 //!
 //! - [`source`], `gas_unit`, [`rules`], [`stdlib`], `version`:
 //!   - `source` has texts and the positions in them.
-//!   - `gas_unit` has the unit of gas.
+//!   - `gas_unit` has the number of units in one gas.
 //!   - `rules` has the differences between released interpreters.
 //!   - `stdlib` has the standard library, and `version` the version of the language.
 //! - [`work`]: the processor time of a transaction, and its limits.

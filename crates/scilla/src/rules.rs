@@ -19,8 +19,8 @@ use std::{fmt, str::FromStr};
 /// A release of the interpreter, as a set of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edition {
-    /// Scilla 0.11, which Zilliqa 8.1 ran. Its gas charges, and the components that its exceptions list, differ from
-    /// later releases.
+    /// Scilla 0.11, which Zilliqa 8.1 ran. Its gas charges, and the outcome of a message to a library, differ from
+    /// later releases. Its exceptions list the same components as those of `V0_13`.
     V0_11,
     /// Scilla 0.12 to 0.13.5, which Zilliqa 8.2 to 9.3.7 ran. The components that their exceptions list differ from
     /// `Latest`.
@@ -131,7 +131,8 @@ impl Rules {
     /// The rules of a chain without an identifier of its rules.
     pub const UNNAMED: Self = Self { edition: Edition::Latest, revision: 0 };
 
-    /// Revision 3 of the edition 0.13: the rules of a network whose file names none. A later program keeps them.
+    /// Revision 3 of the edition 0.13: the rules of a network whose file names none. Later versions of this program
+    /// keep these rules for such a network.
     pub const V0_13_3: Self = Self { edition: Edition::V0_13, revision: 3 };
 
     /// Returns the rules of a new chain with this edition.

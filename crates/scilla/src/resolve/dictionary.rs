@@ -119,7 +119,7 @@ impl Dictionary {
     }
 
     /// Returns the name with its defining module. A name without namespace does not change if the dictionary does not
-    /// have the name.
+    /// have the name. A name with a namespace that does not exist, or that does not contain the name, is an error.
     pub(super) fn resolve(&self, sort: Sort, name: &Name) -> Result<Name, NameErrorKind> {
         let Some(namespace) = name.namespace() else {
             let module = self.get(None, sort, name.base());

@@ -28,7 +28,7 @@ pub trait LibrarySource {
     ///
     /// # Errors
     ///
-    /// If the text of the library exists, but its other data are invalid, for example the init file.
+    /// If the library cannot be read, or if its other data are invalid, for example the init file.
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure>;
 
     /// Returns the names of libraries for suggestions. The default is the standard library.

@@ -36,7 +36,7 @@ pub struct Program<M> {
     /// The module itself.
     pub main: M,
     /// Address of the module. The global names of the module begin with this address. It is `0x` and lower-case
-    /// hexadecimal digits, or the name of the file if the address is unknown.
+    /// hexadecimal digits. If the address is unknown, it is the name of the file without directory and extension.
     pub address: Arc<str>,
     /// Imported libraries: one for each import of the module, in the same order.
     pub imports: Vec<Arc<Imported>>,
