@@ -1,4 +1,4 @@
-//! Source text to tokens and the syntax tree, and the tree to text.
+//! Converts source text to tokens and to the syntax tree, and the tree to text.
 //!
 //! ```text
 //! bytes ─▶ lexer ─▶ parser ─▶ ast ─▶ pretty: one style, for people

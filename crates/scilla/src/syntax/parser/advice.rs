@@ -47,7 +47,7 @@ const TYPES: [&str; 22] = [
     "List", "Map", "Message", "Nat", "Option", "Pair", "String", "Uint128", "Uint256", "Uint32",
 ];
 
-/// Longest expression that an advice repeats, in bytes.
+/// Longest expression that advice repeats, in bytes.
 const LONGEST_EXPRESSION: usize = 60;
 
 /// Largest distance, in bytes, at which the parser searches for the beginning of the line of a token.

@@ -1,4 +1,4 @@
-//! Tokens to the syntax tree, by recursive descent.
+//! Converts tokens to the syntax tree, by recursive descent.
 //!
 //! The first error of a text has the source position of the reference's first error. The reference is an LR(1) parser:
 //! it reports an ungrammatical token at the end of that token. It reports other errors after the whole production, at
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Largest nesting, in levels. Matches, `let`s within the value of a `let`, types and patterns count together. The
-/// reference has no limit, but its programs have far fewer levels.
+/// reference has no limit, but real programs have far fewer levels.
 pub const MAX_NESTING: usize = 256;
 
 /// Largest length of a text, in bytes. The tree takes up to 100 times as much memory. The chain accepts texts of at
@@ -92,7 +92,7 @@ impl FromStr for Type {
     type Err = Failure;
 
     /// Parses a type in the spelling of JSON, which [`Type::global`] writes: see [`parse_type`]. The text of `Display`
-    /// is for people. It can have other names.
+    /// is for people, and can spell names in another way.
     fn from_str(text: &str) -> Result<Self, Failure> {
         parse_type(text)
     }

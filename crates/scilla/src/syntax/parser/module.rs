@@ -116,8 +116,8 @@ impl Parser<'_> {
         first - self.lexer.lines().last().copied().unwrap_or(0).min(first)
     }
 
-    /// Skips the remaining tokens of an invalid entry. A `let` begins the next entry, unless its column is greater
-    /// than `column`, the column of the last `let`.
+    /// Skips the remaining tokens of an invalid entry. A `let` begins the next entry, unless its column is greater than
+    /// `column`, the column of the invalid entry.
     fn skip_library_entry(&mut self, column: u32) {
         use TokenKind::{Contract, End, Field, Let, Procedure, Transition, Type};
         self.open_ends = 0;
@@ -125,7 +125,8 @@ impl Parser<'_> {
             match self.peek().kind {
                 Contract | End | Field | Procedure | Transition | Type => return,
                 Let if self.column() <= column => return,
-                // The fields of an address type can come after `contract`, which then does not begin a component.
+                // In an address type, `contract` can come before the fields. Such a `contract` does not begin the
+                // contract.
                 TokenKind::With => {
                     self.bump();
                     self.maybe(Contract);

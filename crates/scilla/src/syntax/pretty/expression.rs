@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Printer<'_> {
-    /// Prints an expression at the beginning of a line.
+    /// Prints an expression at the present position.
     ///
     /// A loop prints the bodies of `let`, `fun` and `tfun`, because their chains can be long.
     pub(super) fn expression(&mut self, root: ExprId) {
@@ -22,7 +22,7 @@ impl Printer<'_> {
             let expression = arena.get(id);
             self.at(expression.span);
             if matches!(expression.kind, ExpressionKind::Literal(_)) {
-                // Comments between the tokens of the expression are printed before the expression.
+                // Comments between the tokens of the literal are printed before the literal.
                 self.at(Span { start: expression.span.end, ..expression.span });
             }
             next = match &expression.kind {

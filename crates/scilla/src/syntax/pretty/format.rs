@@ -51,7 +51,7 @@ pub fn comments(text: &[u8]) -> impl Iterator<Item = String> {
 
 fn with_comments(ops: Vec<Op>, text: &[u8]) -> String {
     let (first, comments) = placed_comments(text);
-    // The tree of a module has no place for its first token.
+    // The tree of a module has no source position for the first token.
     let mut placed = vec![Op::At(first)];
     placed.extend(ops);
     lay_out(&placed, &comments, text)

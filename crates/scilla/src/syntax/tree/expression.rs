@@ -60,7 +60,7 @@ impl Writer<'_> {
             }
             ExpressionKind::Builtin { name, types, arguments } => self.builtin(name, types, arguments),
             ExpressionKind::Construct { constructor, .. } if constructor.span.is_nowhere() => {
-                // Only the default constraint of a contract has no place.
+                // Only the default constraint of a contract has no source position.
                 self.begin(Group::Variant("Literal"));
                 self.parts("ADTValue", |writer| {
                     writer.group(Group::Part("name"), |writer| writer.name(&constructor.name));

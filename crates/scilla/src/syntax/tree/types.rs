@@ -12,8 +12,8 @@ impl Writer<'_> {
         match ty {
             Type::Address(address) => self.address(address),
             Type::Adt(ident, arguments) => {
-                // The place in the name of a type is a part of the type. Without places, the writer writes an empty
-                // place.
+                // The source position in the name of a type is a part of the type. If the tree omits source positions,
+                // the writer writes an unknown position.
                 let nowhere = self.without_places;
                 let location = if nowhere { Location::default() } else { self.source.start(ident.span) };
                 self.variant("ADT", |writer| {
@@ -56,7 +56,7 @@ impl Writer<'_> {
             AddressType::Contract(fields) => writer.variant("ContrAddr", |writer| {
                 writer.list(fields.iter(), |writer, (name, ty)| {
                     writer.begin(Group::List);
-                    // The tree has no places for the fields of an address type.
+                    // The tree has no source positions for the fields of an address type.
                     writer.type_ident(&Name::simple(name.as_ref()), &Location::default());
                     writer.ty(ty);
                     writer.end();
