@@ -24,7 +24,7 @@ const TRIED: [Primitive; 12] = [
     Primitive::ByStrX(20),
 ];
 
-/// Largest number of types that an advice lists.
+/// Largest number of types that advice lists.
 const LISTED_TYPES: usize = 5;
 
 impl Checker<'_> {
@@ -141,8 +141,8 @@ fn is_single(ty: &Type) -> bool {
     }
 }
 
-/// Returns an expression that converts the narrower of two integers to the type of the other integer, or `None` for
-/// other types.
+/// Returns a help text for the conversion of the narrower of two integers to the type of the other integer, or `None`
+/// for other types.
 fn conversion(arguments: &[Ident], given: &[Type]) -> Option<String> {
     let ([one, other], [first, second]) = (arguments, given) else { return None };
     let width = |ty: &Type| {

@@ -77,8 +77,8 @@ impl Checker<'_> {
     }
 }
 
-/// Adds an error to the list, and then returns `None`. If the gas is exhausted, returns only the error for exhausted
-/// gas, without the list.
+/// Returns the result of a part, or adds its error to the list and returns `None`. If the gas is exhausted, returns
+/// only the error for exhausted gas, without the list.
 fn keep<T>(outcome: Outcome<T>, errors: &mut Vec<Entry>) -> Result<Option<T>, Aborted> {
     match outcome {
         Ok(found) => Ok(Some(found)),

@@ -15,8 +15,8 @@ const KINDS: [(&str, Primitive); 4] = [
     ("_replicate_contract", Primitive::ReplicateContract),
 ];
 
-/// Returns the kind of a literal with these entries: message, event or exception. Returns `None` if no label
-/// determines the kind.
+/// Returns the kind of a literal with these entries: message, event, exception, or request to replicate a contract.
+/// Returns `None` if no label determines the kind.
 pub(crate) fn kind_of(entries: &[MessageEntry]) -> Option<Primitive> {
     let has = |label: &str| entries.iter().any(|entry| *entry.label == *label);
     KINDS.into_iter().find_map(|(label, ty)| has(label).then_some(ty))

@@ -98,7 +98,7 @@ pub(crate) struct Checker<'a> {
     typing: Typing,
     environment: Environment,
     meter: Meter,
-    /// Gas units at the beginning of the check.
+    /// Remaining units at the beginning of the check.
     start: u64,
     /// Number of nodes of types that the checker has read without a gas charge.
     nodes: Cell<u64>,
@@ -106,7 +106,7 @@ pub(crate) struct Checker<'a> {
     vocabulary: Option<&'a Vocabulary>,
 }
 
-/// Number of nodes of types that the checker may read without a gas charge. Each used unit of gas permits
+/// Number of nodes of types that the checker may read without a gas charge. Each used unit of the interpreter permits
 /// [`NODES_PER_UNIT`] more nodes.
 ///
 /// Each use of a name reads its type. The reference reads it too, but has no such limit. Only instantiation makes types

@@ -103,7 +103,8 @@ impl Checker<'_> {
 
     /// Checks a statement that is neither a match nor a throw.
     ///
-    /// [`Self::statements`] checks matches and throws, because its stack frame is smaller for nested statements.
+    /// [`Self::statements`] checks matches and throws, because its stack frame is smaller, and the check of nested
+    /// matches recurses.
     fn statement(&mut self, statement: &Statement, component: &Component, scope: &Scope) -> Outcome<()> {
         match &statement.kind {
             StatementKind::Accept | StatementKind::Match { .. } | StatementKind::Throw(_) => {}

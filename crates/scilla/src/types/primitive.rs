@@ -19,7 +19,8 @@ pub enum Primitive {
     Int(Width),
     /// The type of the elements of a list for `send`.
     Message,
-    /// The type of a request to replicate a contract. It has no written form, and no expression has this type.
+    /// The type of a request to replicate a contract: a message literal with the label `_replicate_contract`. It has no
+    /// written form.
     ReplicateContract,
     /// A text.
     String,

@@ -81,7 +81,8 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     }
 }
 
-/// Returns whether the name of each bound variable in a type is different from all free and outer bound variables.
+/// Returns whether the name of each bound variable in a type differs from the names in `free` and from the names of the
+/// outer bound variables.
 fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut HashSet<&'a TypeVariable>) -> bool {
     let mut added = Vec::new();
     let result = loop {

@@ -81,8 +81,8 @@ impl Uses {
     }
 }
 
-/// Returns whether a type is legal for a use. `within` is the data type whose definition contains the type, because
-/// its parameters are then known.
+/// Returns whether a type is legal for a use. `within` is the data type whose definition contains the type. Inside the
+/// definition, the parameters of the data type are legal.
 fn is_legal(of: &Type, for_use: Use, within: Option<&DataType>, known: &DataTypes) -> bool {
     let legal = |part: &Type| is_legal(part, for_use, within, known);
     match of {
