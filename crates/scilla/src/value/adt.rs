@@ -30,7 +30,7 @@ macro_rules! built_in {
     ($($method:ident, $name:literal of $data_type:literal, $index:literal, $arity:literal, $type_arity:literal;)*) => {
         impl Constructor {
             $(
-                #[doc = concat!("`", $name, "` of `", $data_type, "`.")]
+                #[doc = concat!("Returns `", $name, "` of `", $data_type, "`.")]
                 pub fn $method() -> &'static Arc<Self> {
                     static IT: LazyLock<Arc<Constructor>> = LazyLock::new(|| {
                         Arc::new(Constructor {

@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use super::{AdtValue, Closure, Message, Value, map::Node};
 
-/// Largest depth of a value that the drop of the compiler handles with recursion.
+/// Largest depth of a value for which the drop code of the compiler recurses.
 const SHALLOW: u32 = 200;
 
 /// A part that remains to be dropped.

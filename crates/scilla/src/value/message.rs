@@ -45,7 +45,8 @@ impl Message {
         self.entries.iter().find(|entry| &*entry.label == label).map(|entry| &entry.value)
     }
 
-    /// Returns `Message`, `Event` or `Exception`, or `None` if the labels do not determine the kind.
+    /// Returns the type that the labels determine: `Message`, `Event`, `Exception` or `ReplicateContract`. Returns
+    /// `None` if no label determines the type.
     pub fn ty(&self) -> Option<Primitive> {
         let has = |label: &str| self.get(label).is_some();
         if has("_tag") {

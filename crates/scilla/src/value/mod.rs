@@ -281,8 +281,8 @@ impl fmt::Debug for Value {
 }
 
 impl fmt::Display for Value {
-    /// Writes the text of exceptions and error texts, for example `(Uint32 5)`. It shows the type of each part.
-    /// [`Value::to_json`] returns the form of messages and state.
+    /// Writes the text of exceptions and error texts, for example `(Uint32 5)`. The text shows the types of integers,
+    /// bytes, texts and maps. [`Value::to_json`] returns the form of messages and state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.literal())
     }
