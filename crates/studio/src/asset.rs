@@ -73,8 +73,8 @@ mod tests {
         }
     }
 
-    /// A gzip archive ends in the length of its content modulo 2^32 (RFC 1952). A changed time in its head would change
-    /// the bytes of each build.
+    /// A gzip archive ends in the length of its content modulo 2^32 (RFC 1952). The head of an archive has no time,
+    /// because the time of a build would change the bytes.
     #[test]
     fn archives_have_the_length_of_the_table_and_no_time() {
         for asset in ASSETS {
