@@ -1,7 +1,7 @@
 //! A cache of programs that are ready to run.
 //!
 //! Parsing and compiling a program takes about a hundred times as long as a short call. The result depends only on the
-//! program, and never changes. So the cache shares programs between threads, and has a limit in bytes. A cache hit or
+//! program, and never changes. So threads share the cached programs. The cache has a limit in bytes. A cache hit or
 //! miss affects only the time.
 //!
 //! ```
@@ -89,7 +89,7 @@ struct Kept {
     programs: HashMap<CodeKey, Program>,
     /// The programs, ordered by the number of their latest use.
     by_use: BTreeMap<u64, CodeKey>,
-    /// Number of uses of the cache. It is the number of the latest use.
+    /// Number of uses of the cache so far. The latest use has this number.
     now: u64,
     bytes: u64,
 }

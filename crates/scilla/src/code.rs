@@ -50,7 +50,7 @@ pub struct Code {
 pub(crate) struct LibraryValues {
     pub(crate) values: Arc<[Value]>,
     pub(crate) units: u64,
-    /// Formulas for the cost of built-in functions with which the units were counted.
+    /// The cost formulas of built-in functions that this evaluation used.
     pub(crate) costs: BuiltinCosts,
 }
 

@@ -18,8 +18,8 @@ use crate::{
 /// A run does not undo its changes. If the run fails, the caller must drop the changes.
 pub trait Host {
     /// Sets the remaining units of the interpreter and the remaining [work](crate::work) in nanoseconds for the next
-    /// call. The run fails if a map has more entries than there are units, or takes more work. The host may then return
-    /// [`HostError::too_large`].
+    /// call. The run fails if a map has more entries than the remaining units, or takes more than the remaining work.
+    /// The host may then return [`HostError::too_large`].
     fn limit(&mut self, _units: u64, _work: u64) {}
 
     /// Returns the [work](crate::work) of the calls since the last call of [`Self::limit`], in nanoseconds.
@@ -160,7 +160,7 @@ pub struct MemoryHost {
     pub block_number: Option<BNum>,
     /// Chain id, if known.
     pub chain_id: Option<u32>,
-    /// Times of blocks in microseconds by their number as text, or `None` if no times are given.
+    /// Times of blocks in microseconds, by the block number as text, or `None` if no times are given.
     pub timestamps: Option<BTreeMap<String, u64>>,
 }
 

@@ -1,10 +1,10 @@
 //! Differences between released interpreters, as named sets of rules.
 //!
-//! The language has one version, but its interpreter has several releases, and networks ran different ones. Receipts
-//! are part of block hashes, so the chain determines the rules of each block. An [`Edition`] is the name that an
-//! operator chooses. [`Rules`] adds a revision, which is a number of this implementation. A stricter check or a new
-//! limit gets the next revision, and chains with an earlier revision keep their rules. Code reads the individual facts
-//! of [`Rules`], never the name.
+//! The language has one version, but its interpreter has several releases, and networks ran different releases.
+//! Receipts are part of block hashes, so the chain determines the rules of each block. An [`Edition`] is the name that
+//! an operator chooses. [`Rules`] adds a revision, which is a number of this implementation. A stricter check or a new
+//! limit gets the next revision, and chains with an earlier revision keep their rules. Checks and runs read the
+//! individual facts of [`Rules`], not the name of the edition.
 //!
 //! ```
 //! use silica_scilla::rules::{Edition, Exceptions, Rules};
