@@ -26,7 +26,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Joins the tag of the matched value into the records of the pattern's variables.
+    /// Joins the tag of the matched value into the recorded tags of the pattern's variables.
     pub(super) fn inform(&mut self, pattern: &Pattern, tag: &Tag) {
         match &pattern.kind {
             PatternKind::Binder(binder) => {

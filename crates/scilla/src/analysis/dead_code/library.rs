@@ -14,8 +14,8 @@ use crate::{
 type Names<'a> = BTreeSet<&'a Name>;
 
 impl<'a> Pass<'a, '_> {
-    /// Analyses the library from its last entry to its first. Returns the unused constructors. As in the reference, a
-    /// data type that is unused or belongs to a parameter removes the constructors that were found before it.
+    /// Analyses the library from its last entry to its first. Returns the unused constructors. As in the reference, the
+    /// function drops the constructors that it has found before a data type that is unused or belongs to a parameter.
     pub(super) fn library(&mut self, live: &mut Live<'a>, parameter_types: &Names<'a>) -> Vec<&'a Name> {
         let Some(library) = self.subject.library else { return vec![] };
         let definitions = definitions(&library.entries);
