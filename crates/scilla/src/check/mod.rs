@@ -44,8 +44,9 @@ pub struct Options {
     pub meter: Meter,
     /// Whether to search for suspicious code. Some errors are found only by this search. Nodes always set this option.
     pub sanity: bool,
-    /// Fields that are known to hold money, or `None` to skip the analysis of money. The analysis finds fields that
-    /// hold money, contracts that send money but accept none, and components that accept an amount twice.
+    /// Names of fields and parameters that are known to hold money, or `None` to skip the analysis of money. The
+    /// analysis finds fields that hold money, contracts that send money but accept none, and components that accept an
+    /// amount twice.
     pub money: Option<TokenFields>,
     /// Whether to collect the types of all names.
     pub type_info: bool,

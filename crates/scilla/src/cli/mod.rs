@@ -1,7 +1,8 @@
 //! The `scilla` command: language tools for people, and for programs that call the reference's tools.
 //!
-//! Each command is a row of `COMMANDS` with a table of its flags. The tables determine help and parsing. A command is
-//! a function from arguments and files to an `Outcome`. Only [`main`] uses the process environment and its streams.
+//! Each command is a row of `COMMANDS` with a table of its flags. The tables determine help and parsing. The function
+//! of a command returns an `Outcome` for arguments and files. Only [`main`] uses the process environment and the
+//! standard streams.
 
 mod arguments;
 mod check;
