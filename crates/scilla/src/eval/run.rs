@@ -93,7 +93,7 @@ pub struct Deployment {
 pub struct Outcome {
     /// Whether the contract accepted the amount.
     pub accepted: bool,
-    /// The balance of the contract. It includes an accepted amount, and excludes the amounts of sent messages.
+    /// The balance of the contract, in Qa. It includes an accepted amount, and excludes the amounts of sent messages.
     pub balance: u128,
     /// The sent messages, the oldest first.
     pub messages: Vec<Arc<Sent>>,
@@ -161,7 +161,7 @@ impl Code {
         // Whether work exceeds its limit depends on the gas used at that point. So libraries with counted work are
         // evaluated in each run.
         if units.saturating_add(effort) <= self.max_library_units() && gas.work().done() == worked {
-            // If another thread has set the values first, they are equal.
+            // Another thread may have set the values first. Its values are equal to these.
             self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units, costs }).ok();
         }
         Ok(loaded(&globals, gas))
