@@ -222,7 +222,7 @@ fn documentation(text: &[u8], from: u32, comments: &[Range<u32>], part: u32) -> 
     Some(lines.get(first..=last)?.join("\n"))
 }
 
-/// Counts the line breaks of blanks. CR LF counts as one.
+/// Returns the number of line breaks in blanks. CR LF counts as one.
 fn line_breaks(blanks: &[u8]) -> usize {
     String::from_utf8_lossy(blanks).replace("\r\n", "\n").matches(['\n', '\r']).count()
 }

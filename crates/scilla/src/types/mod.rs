@@ -43,7 +43,7 @@ pub enum Type {
 /// The name of a type variable, the quote included: `'A`.
 pub type TypeVariable = Arc<str>;
 
-/// The requirements of an address type for the account.
+/// The requirements that an address type has for the account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AddressType {
     /// `ByStr20 with end`: an account with a balance, a nonce or code.

@@ -27,7 +27,7 @@ impl IntegerType {
         }
     }
 
-    /// Returns the number of bits.
+    /// Returns the width of the type.
     pub const fn width(self) -> Width {
         match self {
             Self::Int(width) | Self::Uint(width) => width,

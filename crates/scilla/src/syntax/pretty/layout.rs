@@ -288,8 +288,8 @@ fn starts_behind_empty_line(source: &[u8], place: u32) -> bool {
     is_behind_empty_line(source, start)
 }
 
-/// Counts the line breaks among the leading blanks. CR LF counts as one. LF CR counts as one too, because some
-/// callers pass the bytes in reverse.
+/// Returns the number of line breaks among the leading blanks. CR LF counts as one. LF CR counts as one too, because
+/// some callers pass the bytes in reverse.
 pub(super) fn line_breaks(bytes: impl Iterator<Item = u8>) -> usize {
     let blanks = bytes.take_while(u8::is_ascii_whitespace);
     let (feeds, returns) = blanks.fold((0_usize, 0_usize), |(feeds, returns), byte| match byte {
