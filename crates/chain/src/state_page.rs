@@ -129,7 +129,7 @@ fn begin(all: &str, prefix: &StorageKey, after: &str) -> Result<StorageKey, Stat
     Ok(StorageKey::from_text(format!("{last}\0")))
 }
 
-/// Returns the entry with the key `path`, or `None` for metadata. `path` is the plain key without the contract.
+/// Returns the entry with the key `path`, or `None` for metadata. `path` is a plain key without its first separator.
 fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
     let mut parts = path.split_terminator(StorageKey::SEPARATOR);
     let name = parts.next().filter(|name| !METADATA.contains(name))?.to_owned();

@@ -170,7 +170,7 @@ fn change(address: &Address, account: &Account, tail: Option<Tail>) -> Arc<Chang
     Arc::new(Change::new(key, Some(leaf)))
 }
 
-/// Returns the changes of entries, each with its plain key without the contract's address.
+/// Returns the changes of entries, each with its plain key.
 fn entry_changes<'a>(address: &Address, entries: &'a StorageDiff) -> Result<Vec<(&'a str, Arc<Change>)>, StateError> {
     let contract = address.to_string();
     entries
@@ -192,13 +192,14 @@ fn entry_changes<'a>(address: &Address, entries: &'a StorageDiff) -> Result<Vec<
         .collect()
 }
 
-/// Returns the part of a storage key after the contract's address. Returns an error for a key of another contract.
+/// Returns the plain key: the part of a storage key after the contract's address. Returns an error for a key of another
+/// contract.
 pub(crate) fn plain_key<'a>(text: &str, contract: &Address, key: &'a StorageKey) -> Result<&'a str, StateError> {
     let foreign = || StateError::ForeignKey { address: *contract, key: key.to_string() };
     key.as_str().strip_prefix(text).ok_or_else(foreign)
 }
 
-/// Returns the storage key for a plain key without the contract's address.
+/// Returns the storage key of an entry of this contract.
 pub(crate) fn storage_key(contract: &Address, plain: &str) -> StorageKey {
     StorageKey::from_text(format!("{contract}{plain}"))
 }

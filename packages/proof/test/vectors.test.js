@@ -84,7 +84,7 @@ test("published tries have their proofs", () => {
   assert.equal(proofs, 25);
 });
 
-test("accounts and plain keys have their published forms", () => {
+test("accounts and storage keys have their published forms", () => {
   let accounts = 0;
   for (const entry of vectors("accounts")) {
     if (entry.kind === "storage_entry") {

@@ -262,7 +262,7 @@ impl StoredField<'_> {
         StorageKey::map_entry(self.contract, self.name, indices)
     }
 
-    /// Returns the plain key of a value, and counts the bytes of this key for a read or removal.
+    /// Returns the storage key of a value, and counts the bytes of this key for a read or removal.
     fn looked_up(&self, indices: &[MapKey], quota: &mut StorageQuota) -> Result<StorageKey, StorageFault> {
         let key = self.key(indices);
         quota.seek(&key)?;

@@ -185,11 +185,11 @@ impl CodeHash {
     }
 }
 
-/// The plain key of an entry of contract storage. It has the address of the contract, the name of the variable, and the
-/// keys of maps, each with a separator at its end.
+/// The storage key of an entry of contract storage. It has the address of the contract, the name of the variable, and
+/// the keys of maps, each with a separator at its end.
 ///
-/// The SHA-256 of the plain key is the key of the entry in the storage trie, and the variable hash of a state proof. A
-/// state delta names its changed entries by their plain keys.
+/// The SHA-256 of the storage key is the key of the entry in the storage trie, and the variable hash of a state proof.
+/// A state delta names its changed entries by their storage keys.
 ///
 /// # Examples
 ///

@@ -23,8 +23,8 @@ pub(crate) struct Leaf {
 pub(crate) enum Tail {
     /// For an account: the storage trie of its contract. The value has the root of this trie.
     Storage(Top),
-    /// For an entry of contract storage: its plain key without the contract's address. The SHA-256 of the address and
-    /// this text is the key of the leaf.
+    /// For an entry of contract storage: its plain key. The SHA-256 of the address and this text is the key of the
+    /// leaf.
     Plain(Box<str>),
 }
 
