@@ -283,7 +283,7 @@ fn parameters_have_the_types_of_the_contract() {
     let (node, directory) = (Node::start(&[]), Directory::new());
     let contract = deploy_hello(&node, &directory);
     for (line, words) in [
-        ("greet", &["TRANSITION: expected one of the contract's: Greet, SetGreeting, got \"greet\""][..]),
+        ("greet", &["TRANSITION: expected a transition of the contract: Greet, SetGreeting, got \"greet\""][..]),
         ("SetGreeting", &["missing: text : String"]),
         ("SetGreeting text=a txet=b", &["txet: expected text : String, got \"b\""]),
         ("SetGreeting text=a text=b", &["text: expected one value"]),

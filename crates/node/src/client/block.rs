@@ -59,7 +59,7 @@ pub(super) async fn block(args: &BlockArgs) -> Result<Answer, ClientError> {
     Ok(Answer::done(rows))
 }
 
-/// The parts of a Tx block that the output has. Unknown members are ignored.
+/// The parts of a Tx block that the client commands use. The parser ignores other members.
 #[derive(Deserialize)]
 pub(super) struct TxBlock {
     pub(super) header: TxHeader,
@@ -139,7 +139,7 @@ impl TxBlock {
     }
 }
 
-/// The parts of a DS block that the output has.
+/// The parts of a DS block that the text output has.
 #[derive(Deserialize)]
 struct DsBlock {
     header: DsHeader,

@@ -33,7 +33,7 @@ pub(crate) struct CallArgs {
     pub order: OrderArgs,
 }
 
-/// Sends a transaction that calls a transition, and returns its result.
+/// Sends a transaction that calls a transition, and returns the result of the transaction.
 pub(super) async fn call(args: &CallArgs) -> Result<Answer, ClientError> {
     let key = args.order.key.read()?;
     let params = match args.params.read()? {

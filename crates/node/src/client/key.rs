@@ -1,5 +1,6 @@
 //! The key that signs transactions. It comes from a file, from the environment, or from the published keys of test
-//! accounts. The command line never has a key, because other users can read it. No error text has a part of a key.
+//! accounts. The command line never has a key, because other users can read the command line. No error text has a part
+//! of a key.
 
 use std::{
     env,
@@ -51,7 +52,8 @@ impl KeyArgs {
     ///
     /// # Errors
     ///
-    /// No source gives a key, the value is not a key, or other users have permissions for the file.
+    /// No source gives a key, a file cannot be read, the value is not a key, the keystore or its password is invalid,
+    /// or other users have permissions for a file.
     pub(super) fn read(&self) -> Result<KeyPair, ClientError> {
         if let Some(number) = self.test_account {
             return published(number).ok_or(ClientError::NoKey);
@@ -72,7 +74,8 @@ impl KeyArgs {
     }
 }
 
-/// Returns the key of the test account with this number, from 1.
+/// Returns the key of the test account with this number. The first number is 1. Returns `None` if no account has the
+/// number.
 pub(super) fn published(number: u8) -> Option<KeyPair> {
     let account = PUBLISHED_ACCOUNTS.get(usize::from(number).checked_sub(1)?)?;
     KeyPair::from_hex(account.secret_key()).ok()

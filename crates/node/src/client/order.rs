@@ -210,7 +210,7 @@ pub(super) async fn carry_out(
     Ok(executed(&transaction, hash, contract, args.node.json).map_err(unsure)?.with_sent(hash))
 }
 
-/// The part of the response to a transaction that the client needs.
+/// The part of the response of `CreateTransaction` that the client needs.
 #[derive(Deserialize)]
 struct Taken {
     #[serde(rename = "TranID")]
@@ -261,7 +261,7 @@ async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError
     }
 }
 
-/// The part of an estimate that the client needs.
+/// The part of the response of `silica_estimateGas` that the client needs.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Estimate {
@@ -368,7 +368,7 @@ const CONFIRMED: u8 = 3;
 /// The first status of a dropped transaction (Reference: execution#statuses).
 const FIRST_OF_DROPPED: u8 = 10;
 
-/// The part of a status that the client needs.
+/// The part of the response of `GetTransactionStatus` that the client needs.
 #[derive(Deserialize)]
 struct Status {
     status: u8,
@@ -410,7 +410,7 @@ pub(super) fn dropped(hash: TxHash, status: u8) -> ClientError {
 /// Returns the reason of a drop status as text (Reference: execution#statuses).
 fn drop_reason(status: u8) -> &'static str {
     match status {
-        10 => "its cost, or a balance or nonce after it, is out of range",
+        10 => "its cost, or a balance or nonce after its execution, is out of range",
         11 => "the init data, message or libraries of the contract are invalid",
         12 => "no interpreter supports the version of the contract",
         13 => "the account of the sender does not exist",

@@ -17,8 +17,8 @@ const LONGEST: u64 = 1 << 20;
 /// Options for the parameters of a contract.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ParamArgs {
-    /// Parameters. The contract declares their types: numbers, texts and addresses as they are, true, false, None,
-    /// "Some VALUE", constructors by name, lists and maps as JSON.
+    /// Parameters. The contract declares their types. Write numbers, texts, addresses and names of constructors as they
+    /// are, for example 1, true, None or "Some VALUE". Write lists and maps as JSON.
     #[arg(value_name = "NAME=VALUE")]
     pub assignments: Vec<Assignment>,
     /// All parameters as JSON, or a file of JSON, or - for standard input. The form is {"NAME": VALUE, …}, or the form

@@ -70,7 +70,7 @@ impl Libraries {
         let listed = |origin: &Origin| origin.libraries.clone().into_iter().collect::<Vec<_>>();
         let mut pending = listed(origin);
         while let Some((name, address)) = pending.pop() {
-            // An import of `Name.scillib` refers to a file, and any other name to the address.
+            // An import of `Name.scillib` refers to a file. An import of any other name refers to the address.
             let stem = name.strip_suffix(".scillib");
             let target = stem.unwrap_or(&address).to_owned();
             let Ok(address) = address.parse::<Address>() else { continue };
@@ -134,7 +134,7 @@ impl Interface {
         let found = self.transitions.iter().find(|it| *it.name == *name);
         found.map(|it| it.parameters.as_slice()).ok_or_else(|| {
             let names = listed(self.transitions.iter().map(|it| &it.name));
-            ClientError::argument("TRANSITION", format!("one of the contract's: {names}"), name)
+            ClientError::argument("TRANSITION", format!("a transition of the contract: {names}"), name)
         })
     }
 }
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(interface.transition("A").unwrap().len(), 2);
         assert!(interface.transition("B").unwrap().is_empty());
         let error = interface.transition("a").unwrap_err().to_string();
-        assert_eq!(error, "TRANSITION: expected one of the contract's: A, B, got \"a\"");
+        assert_eq!(error, "TRANSITION: expected a transition of the contract: A, B, got \"a\"");
     }
 
     #[test]

@@ -56,7 +56,7 @@ enum Kinds {
 }
 
 impl Kinds {
-    /// Finds the method in the OpenRPC document, by its name or an alias.
+    /// Returns the types of the parameters of the method that has this name or alias in the OpenRPC document.
     fn of(method: &str) -> Self {
         let document: Value = serde_json::from_str(&methods::openrpc()).unwrap_or_default();
         let mut methods = document.get("methods").and_then(Value::as_array).into_iter().flatten();

@@ -29,7 +29,7 @@ pub(crate) struct StateArgs {
 /// The members of a JSON object, with unparsed values.
 type Members = BTreeMap<String, Box<RawValue>>;
 
-/// Gets the state of a contract, a field, or an entry of its map.
+/// Gets the state of a contract, a field, or an entry of the field's map.
 pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     const METHOD: &str = "GetSmartContractState";
     let Some(field) = &args.field else {
@@ -39,7 +39,7 @@ pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
         }
         return Ok(Answer::done(rows(read(METHOD, &state)?)));
     };
-    // A map with address keys has them in hexadecimal. A map with text keys can have a bech32 address as text.
+    // Address keys of a map are in hexadecimal. A map with text keys can have a bech32 address as text.
     let keys: Vec<String> = args.keys.iter().map(|key| hexadecimal(key)).collect();
     let mut found = find(args, field, &keys).await?;
     if found.is_none() && keys != args.keys {
@@ -56,7 +56,7 @@ pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     })
 }
 
-/// Gets a field, or an entry of its map. Returns `None` if the state does not have this field or entry.
+/// Gets a field, or an entry of the field's map. Returns `None` if the state does not have this field or entry.
 async fn find(args: &StateArgs, field: &str, keys: &[String]) -> Result<Option<Box<RawValue>>, ClientError> {
     const METHOD: &str = "GetSmartContractSubState";
     let mut value = args.node.rpc().ask(METHOD, &json!([args.address.to_string(), field, keys])).await?;

@@ -48,7 +48,7 @@ pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
             Ok(answer.with_status(u8::from(!executed.is_success())))
         }
         Fate::Waiting(status) => {
-            /// Exit status for a pending transaction, as in `--help`.
+            /// Exit status for a pending transaction, as `--help` states.
             const WAITING: u8 = 2;
             let mut rows = Rows::default();
             rows.row("transaction", hash).row("status", format!("waits for a block ({status})"));

@@ -158,7 +158,7 @@ impl fmt::Display for LoadReport {
 ///
 /// # Errors
 ///
-/// [`LoadError`]. The measurements of a failed load are discarded.
+/// Fails with a [`LoadError`], and discards the measurements.
 pub(crate) async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     let target = args.target;
     if !target.ip().is_loopback() && !args.allow_remote {

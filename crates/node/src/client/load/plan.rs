@@ -163,7 +163,8 @@ impl Plan {
         (first..).zip(senders).map(of_sender).collect()
     }
 
-    /// Returns a transaction of the sender at a position. Each call returns the same hash.
+    /// Returns the transaction of a sender with this nonce. `index` is the position of the sender. Calls with equal
+    /// arguments return transactions with the same hash.
     fn transaction(&self, index: usize, sender: &Sender, nonce: Nonce) -> Transaction {
         let recipient = self.senders.get((index + 1) % self.senders.len()).unwrap_or(sender).address;
         self.terms.sign(&sender.key, nonce, self.order(recipient))
@@ -222,9 +223,9 @@ impl Plan {
         }
     }
 
-    /// Sends transactions of a sender again that the pool has dropped, from the next nonce of the account on. Ends at
-    /// `last`, at the first transaction that is not dropped, or at `deadline`. Returns the number of these
-    /// transactions. The node has accepted all of them before.
+    /// Sends the dropped transactions of a sender again, from the next nonce of the account on. Ends at `last`, at the
+    /// first transaction that the pool has not dropped, when the pool is full, or at `deadline`. Returns the number of
+    /// transactions that were sent again. The node has accepted each of them before.
     async fn repeat(
         &self,
         client: &mut RpcClient,

@@ -92,7 +92,8 @@ impl RpcClient {
         Ok(!status.confirmed && status.pending != Some(true))
     }
 
-    /// Waits until all transactions of an account with nonces up to `last` are in blocks.
+    /// Waits until all transactions of an account with nonces up to `last` are in blocks. Fails with
+    /// [`LoadError::TimeLimit`] after `deadline`.
     pub(super) async fn wait_for_nonce(
         &mut self,
         address: &Address,
