@@ -47,7 +47,7 @@ pub(crate) enum DbCommand {
     },
     /// Write blocks, transactions and events as JSON lines.
     ///
-    /// The output has no keys. The page docs/export.md describes the lines.
+    /// The output has no secret keys. The page docs/export.md describes the lines.
     Export {
         /// First block.
         #[arg(long, value_name = "BLOCK", default_value_t = BlockNumber::new(0))]

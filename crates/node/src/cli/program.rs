@@ -43,7 +43,7 @@ type AnyError = Box<dyn Error>;
 
 /// Runs the program `silica`, and returns its exit status.
 ///
-/// The command line and the environment have its arguments. It writes to the standard streams.
+/// Reads the arguments from the command line and the environment. Writes to the standard streams.
 pub fn run() -> ExitCode {
     // Read the parent first, because it can end at any time.
     let parent = parent_id();
@@ -221,7 +221,7 @@ fn load(args: LoadArgs) -> Result<(), AnyError> {
 
 /// Runs a client command. Prints its output or its error, and returns its exit status.
 fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
-    /// Exit status without a response, as in `--help`.
+    /// Exit status if the command has no response, as `--help` states.
     const NO_ANSWER: u8 = 2;
     let answer = match Runtime::new() {
         Ok(runtime) => runtime.block_on(command),
@@ -248,7 +248,7 @@ fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
 
 /// Verifies a proof, and prints the result. The exit status states the result for scripts.
 fn verify(args: &VerifyArgs) -> ExitCode {
-    /// Exit status without a response to verify, as in `--help`.
+    /// Exit status if the command has no response to verify, as `--help` states.
     const NOTHING_TO_CHECK: u8 = 2;
     let runtime = match Runtime::new() {
         Ok(runtime) => runtime,

@@ -13,7 +13,8 @@ use crate::{
     data_dir::DataDirError, dump::DumpError, export::ExportError, maintenance::MaintenanceError, startup::StartError,
 };
 
-/// Returns the option that avoids an error of a start or of `silica db`, as a sentence; `None` if no option does.
+/// Returns a text with the options that avoid an error of a start or of `silica db`. Returns `None` if no option avoids
+/// the error.
 pub(crate) fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let maintenance = match (error.downcast_ref::<DumpError>(), error.downcast_ref::<ExportError>()) {
         (Some(DumpError::Source(error)), _) | (_, Some(ExportError::Source(error))) => Some(&**error),
@@ -38,7 +39,7 @@ pub(crate) fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
 }
 
 /// Returns the text of a usage error of the command line `words`. If the invalid value came from an environment
-/// variable, the text names the variable instead of the flag.
+/// variable, the text names the variable instead of the option.
 pub(crate) fn usage_error(error: &clap::Error, words: impl IntoIterator<Item = OsString>) -> String {
     let text = error.to_string();
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return text };

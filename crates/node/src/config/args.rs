@@ -1,8 +1,8 @@
 //! The options of a node, in the form of the command line, and their conversion to a [`Config`].
 //!
-//! Each field of [`RunArgs`] is a flag, an environment variable and a key of the TOML file. `silica config print`
-//! prints the options, and `--help` describes them. [`Settings`](super::Settings) applies the precedence of the
-//! sources.
+//! Each field of [`RunArgs`] is a flag and an environment variable. Each field except `config` is also a key of the
+//! TOML file. `silica config print` prints the options, and `--help` describes them. [`Settings`](super::Settings)
+//! applies the precedence of the sources.
 
 use std::{ffi::OsStr, net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -45,7 +45,8 @@ const LOG: &str = "Log and stop";
 /// Precedence of values: flag, environment, TOML file, profile.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Network of the node. It sets the defaults of the chain id, the port and the accounts.
+    /// Network of the node. The network determines the accounts of a new chain, and the defaults of some options, such
+    /// as `--chain-id`.
     #[arg(long, value_name = "NAME", default_value = "isolated", env = "SILICA_PROFILE")]
     pub profile: Profile,
     /// TOML file of options. Its keys are the flags without `--`.
@@ -61,8 +62,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address,
           env = "SILICA_LISTEN")]
     pub listen: SocketAddr,
-    /// Address and port of the second server, for subscriptions, or `off` [default: port 4401 of the same address, if
-    /// this port is free]. Both servers accept JSON-RPC over HTTP and WebSocket, and subscriptions.
+    /// Address and port of the second server, for subscriptions, or `off` [default: port 4401 at the address of
+    /// `--listen`, if this port is free]. Both servers accept JSON-RPC over HTTP and WebSocket, and subscriptions.
     #[arg(long, value_name = "ADDR:PORT", env = "SILICA_WEBSOCKET")]
     pub websocket: Option<WebSocketPort>,
     /// Address and port of a separate server for the pages `/metrics`, `/ready` and `/health` [default: none]. With
@@ -94,8 +95,8 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_ACCOUNTS")]
     pub accounts: u32,
-    /// Print the secret keys of all accounts of a new chain at the start, including keys that are not public. The
-    /// terminal, the ready file, and any copy of the output then have the keys.
+    /// Print the secret keys of all genesis accounts at the start, including keys that are not public. The terminal,
+    /// the ready file, and any copy of the output then have the keys.
     #[arg(long, help_heading = NEW_CHAIN, value_parser = BoolishValueParser::new(), env = "SILICA_SHOW_KEYS")]
     pub show_keys: bool,
     /// Number of virtual shards of a new chain [default: 1].
@@ -118,7 +119,8 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_parser = BoolishValueParser::new(), env = "SILICA_VALIDATOR")]
     pub validator: bool,
     /// When a member acknowledges a transaction. With `relayed`: when a third of the other members have confirmed it,
-    /// or after 250 ms. With `pool`: when this member has it. With `block`: when its block is committed, or after 30 s.
+    /// or after 250 ms. With `pool`: when the pool of this member has it. With `block`: when its block is committed, or
+    /// after 30 s.
     #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_name = "WHEN", default_value = "relayed", hide_possible_values = true, env = "SILICA_ACKNOWLEDGE")]
     pub acknowledge: Acknowledge,
     /// Number of the latest Tx blocks for which the node serves state proofs.

@@ -44,12 +44,12 @@ pub(crate) enum ConfigError {
         /// The expected and the actual value.
         wrong: String,
     },
-    /// Two options from the same source exclude each other.
+    /// Two options from the same source exclude each other, or an option excludes the command.
     #[error("{first} cannot be used with {second}")]
     Exclusive {
         /// The first option, and its source.
         first: String,
-        /// The second option, and its source.
+        /// The second option and its source, or the command.
         second: String,
     },
     /// An option requires another option.

@@ -51,8 +51,8 @@ impl File {
         Self::parse(&bytes, path)
     }
 
-    /// Parses the names and the TOML types of the options. [`parse_values`](Self::parse_values) parses the values.
-    /// `path` is part of errors.
+    /// Parses the names and the TOML types of the options. [`parse_values`](Self::parse_values) parses the values. The
+    /// errors name `path`.
     pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Self, ConfigError> {
         let location = |position: usize| {
             let lines = bytes.iter().take(position).filter(|byte| **byte == b'\n').count();
@@ -104,7 +104,7 @@ impl File {
         self.options.get(key).map(|option| &option.location)
     }
 
-    /// Returns the profile in the file; `None` if it is missing or unknown.
+    /// Returns the profile that the file names; `None` if the file names no profile or an unknown profile.
     pub(super) fn profile(&self) -> Option<Profile> {
         let (name, _) = self.option("profile")?;
         Profile::ALL.into_iter().find(|profile| profile.name() == name)
@@ -135,7 +135,7 @@ impl File {
         Ok(args)
     }
 
-    /// Converts an error of the parser, and adds the line of the file.
+    /// Converts an error of the parser. Adds the line of the option if the file has the option.
     fn locate(&self, error: clap::Error) -> ConfigError {
         let flag = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(flag)) => flag.trim_start_matches('-'),
@@ -155,7 +155,7 @@ impl File {
     }
 }
 
-/// Returns a value as text, and whether it is a TOML string.
+/// Returns a value as text, and whether the value is a TOML string.
 ///
 /// # Errors
 ///

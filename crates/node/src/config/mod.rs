@@ -104,7 +104,7 @@ pub struct Config {
     pub mnemonic: Option<(Mnemonic, u32)>,
     /// Addresses and balances of a new chain, in addition to the accounts of the profile, of the file or of the
     /// mnemonic. An address that these accounts also have gets this balance. The accounts of an existing chain do not
-    /// change. If an option selects accounts, the start of such a chain fails unless all genesis accounts are equal.
+    /// change. If an accounts file or a mnemonic gives other genesis accounts, the start of an existing chain fails.
     pub genesis_accounts: Vec<(Address, Qa)>,
     /// Whether the banner has secret keys that are not public.
     pub show_keys: bool,
