@@ -1,4 +1,4 @@
-//! The manifest: the parameters of the chain in a data directory, and the digests of its other files.
+//! The manifest: the parameters of the chain in a data directory, and values that verify other files of the directory.
 
 use serde::{Deserialize, Serialize};
 use silica_chain::ChainConfig;
@@ -6,14 +6,14 @@ use silica_crypto::KeyPair;
 use silica_protocol::{ChainId, sha256};
 use silica_scilla::rules::Rules;
 
-/// Newest version of the format of the data directory. If the Scilla rules of a chain have no identifier, its manifest
-/// has the previous version, so that earlier programs can read the directory.
+/// Version of the format of the data directory of a single node. If the Scilla rules of a chain have no identifier, its
+/// manifest has the previous version, so that earlier programs can read the directory.
 pub(super) const FORMAT: u32 = 2;
 pub(super) const FORMAT_WITHOUT_RULES: u32 = 1;
 /// Version of the format of the directory of a member of a network. Earlier programs do not support a committee.
 pub(super) const FORMAT_OF_MEMBER: u32 = 3;
 
-/// The parameters of a chain, and the digests of the other files of the data directory.
+/// The parameters of a chain, and values that verify the accounts file, the key and the network file of the directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {

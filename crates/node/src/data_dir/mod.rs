@@ -184,7 +184,8 @@ pub enum DataDirError {
     },
 }
 
-/// Returns the remedy for a store that cannot be opened, as the end of an error text.
+/// Returns the remedy for a store that cannot be opened, as the end of an error text. Without a known remedy, the text
+/// is empty.
 pub(crate) fn remedy(error: &OpenError) -> &'static str {
     match () {
         () if error.is_loss() => REMEDY_OF_LOSS,
@@ -247,7 +248,11 @@ impl DataDir {
         for lock in &self.locks {
             if let Err(error) = lock.unlock() {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, path = %self.path.display(), "failed to unlock the data directory");
+                tracing::warn!(
+                    error,
+                    path = %self.path.display(),
+                    "failed to unlock the data directory; the lock ends with the process"
+                );
             }
         }
     }

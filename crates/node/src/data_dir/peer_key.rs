@@ -54,7 +54,7 @@ impl DataDir {
         Ok((self.new_key()?, peer))
     }
 
-    /// Returns the keys of a member that exist.
+    /// Returns the keys of a member. Fails if a key is missing.
     #[cfg(feature = "network")]
     pub(crate) fn existing_member_keys(&self) -> Result<(KeyPair, PeerKey), DataDirError> {
         let missing =

@@ -4,13 +4,10 @@
 //! silica dump\n  version (4)
 //! section:  kind (1)  length (4)  content  digest (32)       numbers are big endian
 //!
-//! 1 head       JSON: chain, newest block, its hash, root of the state after it      once, first
-//! 2 manifest   a piece of manifest.json
-//! 3 identity   of node.key; of network.toml in version 4
-//! 4 accounts   of accounts.json
-//! 5 pool       of pool
-//! 6 rows       of the record: length of the key (1), of the value (2), key, value; again
-//! 7 end        number of rows (8), root of the state (32)                           once, last
+//! 1 head       JSON: chain, newest block, its hash, root of the state after it      once, first 2 manifest   a piece
+//! of manifest.json 3 identity   of node.key; of network.toml in version 4 4 accounts   of accounts.json 5 pool
+//! of pool 6 rows       of the record: length of the key (1), of the value (2), key, value; repeated 7 end
+//! number of rows (8), root of the state (32)                           once, last
 //! ```
 //!
 //! The numbers in parentheses are sizes in bytes. The digest is the SHA-256 of the previous digest, kind, length and
@@ -31,11 +28,11 @@ const MAGIC: [u8; 12] = *b"silica dump\n";
 const VERSION: u32 = 4;
 /// The version for the chain of a single node. Programs without support for [`VERSION`] can read such a dump.
 const VERSION_WITHOUT_NETWORK: u32 = 3;
-/// The version for a chain in which no block repeats the logical block number. Programs that support only this version
-/// can read such a dump.
+/// The version for a chain in which no block repeats the logical block number. Programs that do not support later
+/// versions can read such a dump.
 const VERSION_WITHOUT_REPEATS: u32 = 2;
-/// The version for a chain whose Scilla rules have no identifier. Programs that support only this version can read such
-/// a dump.
+/// The version for a chain whose Scilla rules have no identifier. Programs that do not support later versions can read
+/// such a dump.
 const VERSION_WITHOUT_RULES: u32 = 1;
 /// Maximum size of the content of a section, in bytes.
 const LONGEST: usize = 1 << 20;

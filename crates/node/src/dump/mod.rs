@@ -1,8 +1,8 @@
-//! Export of a chain to one file, and import of this file. The source is a data directory or a running node. The target
-//! is a new or empty directory.
+//! The dump of a chain to one file, and the load of this file. The source is a data directory or a running node. The
+//! target is a new or empty directory.
 //!
 //! The file has the data that a node cannot compute: parameters, key, accounts, pending transactions, and the record of
-//! blocks. The import executes all blocks to compute the state. The root of this state must be the state root in the
+//! blocks. The load executes all blocks to compute the state. The root of this state must be the state root in the
 //! file. The dump of a network has the network file instead of a key, so each member can load it.
 
 mod file;
@@ -390,7 +390,7 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
     loaded
 }
 
-/// Fills a data directory at `draft` from the sections of a file after the head.
+/// Fills a data directory at `draft` from the sections of a file after the head. Then verifies the chain.
 fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> Result<DbReport, DumpFault> {
     let data_dir = DataDir::create(draft).map_err(MaintenanceError::from)?;
     files::create_directory(&data_dir.store()).map_err(|source| io_error("make", &data_dir.store(), source))?;
@@ -519,7 +519,7 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Rejects a path that is not a new or empty directory.
+/// Rejects a mount point, and a path that is not a new or empty directory.
 fn require_empty(path: &Path) -> Result<(), DumpFault> {
     let occupied = || DumpFault::Occupied { path: path.to_owned() };
     if path.file_name().is_none() {

@@ -26,12 +26,12 @@ use crate::{
 /// Time between two writes of the progress of a check.
 const SAVED_EACH: Duration = Duration::from_secs(10);
 
-/// The blocks that an earlier check has verified, for a check that continues it.
+/// The blocks that an earlier check has verified, for a check that continues the earlier check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Continued {
-    /// The last block whose data the earlier check verified; `None` without a block.
+    /// The last block whose data the earlier check verified; `None` if it verified no block.
     pub verified: Option<BlockNumber>,
-    /// The last block that the earlier check executed again; `None` without a block.
+    /// The last block that the earlier check executed again; `None` if it executed no block.
     pub executed: Option<BlockNumber>,
 }
 
@@ -201,7 +201,7 @@ impl Check<'_> {
         Ok(silica_chain::check_balances(store, config, genesis, committees, since, &mut log)?)
     }
 
-    /// Executes the blocks again that the scratch store does not have.
+    /// Executes again the blocks that the scratch store does not have.
     fn execute_again(&mut self, chain: &ChainFiles, store: &Store, scratch: &Store) -> Result<(), MaintenanceError> {
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| {
@@ -279,7 +279,7 @@ pub(crate) struct ChainFiles {
     pub(crate) manifest: Manifest,
     config: ChainConfig,
     genesis: Genesis,
-    /// The key of a single node. The members of a network sign blocks together.
+    /// The key of a single node; `None` for the chain of a network, whose members sign blocks together.
     key: Option<KeyPair>,
     committees: Committees,
 }

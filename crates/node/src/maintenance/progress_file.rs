@@ -20,8 +20,8 @@ const VERSION: u32 = 1;
 pub(super) struct CheckProgress {
     /// The blocks whose data were verified.
     pub(super) record: CheckedBlocks,
-    /// The newest block of the last check without a fault, or `None` without such a check. The blocks up to it were
-    /// also executed, and the balances and the history index were compared.
+    /// The newest block of the last check without a fault, or `None` without such a check. That check also executed the
+    /// blocks up to this block, and compared the balances and the history index with the blocks.
     pub(super) clean: Option<BlockNumber>,
 }
 
