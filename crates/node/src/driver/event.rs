@@ -17,7 +17,7 @@ pub(super) enum Event {
     /// Add a transaction to the pool, make blocks for the pending transactions, and reply when these blocks are on
     /// disk.
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
-    /// Queue a job that makes blocks. The reply follows when they are on disk.
+    /// Queue a job that makes blocks. The reply follows when the blocks are on disk.
     ProduceBlocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
     /// Begin or end the pause. The reply is whether the node is paused now.
     TogglePause { reply: oneshot::Sender<bool> },

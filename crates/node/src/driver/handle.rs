@@ -61,7 +61,7 @@ pub(crate) struct MemberRelay {
     /// Maximum number of faulty members with which the network makes blocks. With `--acknowledge relayed`, this number
     /// of other members must confirm a transaction before this member acknowledges it.
     pub(crate) faults: usize,
-    /// Maximum age of the head of a member that is ready.
+    /// Maximum age of the head. A member with an older head is not ready.
     pub(crate) stale: Duration,
 }
 
@@ -75,7 +75,8 @@ struct Shared {
     chain: Chain,
     clock: Clock,
     mode: RwLock<BlockMode>,
-    /// Wakes the followers of the chain. It has no head: followers read the head from the chain, as all readers do.
+    /// Wakes the followers of the chain. The channel does not carry the head: followers read the head from the chain,
+    /// as all readers do.
     new_head: watch::Sender<()>,
     events: Sender<Event>,
     blocking: BlockingPools,
@@ -143,7 +144,7 @@ impl NodeHandle {
 
     /// Submits a transaction. In an instant mode, returns after the blocks of the executable pending transactions are
     /// on disk. A transaction with a nonce gap stays pending. In the other modes, returns when the transaction is in
-    /// the pool.
+    /// the pool. A member of a network then waits as its setting `acknowledge` states.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
         self.require_no_pause()?;
         if self.mode().is_instant() {
@@ -262,8 +263,8 @@ impl NodeHandle {
         self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
     }
 
-    /// Runs work with the producer on the thread of the driver, after the events before it. A driver that has ended
-    /// drops the work, and the agreement of a committee then stops.
+    /// Runs work with the producer on the thread of the driver, after all earlier events. A driver that has ended drops
+    /// the work, and the agreement of a committee then stops.
     #[cfg(any(test, feature = "network"))]
     pub(crate) fn run(&self, work: Work) {
         drop(self.shared.events.send(Event::Run(work)));
@@ -350,7 +351,8 @@ impl NodeHandle {
     }
 
     /// Returns whether the node is ready, or the reason why not: block production has failed, or the files of the chain
-    /// were deleted or replaced.
+    /// were deleted or replaced. A member of a network is also not ready if it does not vote, or if its head is too
+    /// old.
     pub(crate) fn readiness(&self) -> Result<(), &'static str> {
         let in_place = self.shared.chain.require_in_place();
         let reported = self.shared.reported_gone.swap(in_place.is_err(), Ordering::Relaxed);

@@ -91,7 +91,8 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Passes the time of a new head to the clock. Returns whether there is a head after the block `before`.
+    /// Returns whether the head is after the block `before`. After such a head, updates the clock, and compares the
+    /// clock with the time of the head.
     fn observe_head(&mut self, before: BlockNumber) -> bool {
         let made = self.node.context().head() > before;
         if made {
@@ -101,8 +102,9 @@ impl<E: Engine> Driver<E> {
         made
     }
 
-    /// Logs a warning when the latest block gets ahead of the clock, and a message when the clock has passed the block.
-    /// A developer who sets the time sets the clock of the node too, so the cause is a change of the system's clock.
+    /// Logs a warning when the latest block gets ahead of the clock by more than 10 s, and a message when the clock has
+    /// passed the block. A developer who sets the time sets the clock of the node too, so the cause is a change of the
+    /// system's clock.
     pub(super) fn compare_clock(&mut self) {
         let (latest, clock) = (self.node.context().snapshot.latest_tx_block().timestamp, self.node.clock().now());
         match self.lead.observe(latest, clock) {
