@@ -355,8 +355,8 @@ mod tests {
         assert!(push.is_some() && request);
     }
 
-    /// Twenty tasks reserve one of ten units again and again. Five units are never free at once, so the attempt must
-    /// gather units over some time.
+    /// Each of twenty tasks reserves one of ten units again and again. Five units are never free at once, so the
+    /// attempt must gather units over some time.
     #[tokio::test(start_paused = true)]
     async fn large_notification_gets_memory_between_requests() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };

@@ -45,8 +45,8 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= plain
 }
 
-/// Returns the weight from the parameters of a coding: 1 without a weight, and 0 for an invalid weight, because every
-/// client accepts a plain response.
+/// Returns the weight from the parameters of a coding: 1 without a weight, and 0 for an invalid weight, because the
+/// server can then send a plain response.
 fn weight<'a>(parameters: impl Iterator<Item = &'a str>) -> f32 {
     let values = parameters.filter_map(|parameter| parameter.split_once('='));
     let mut weights = values.filter(|(name, _)| name.trim_end().eq_ignore_ascii_case("q"));

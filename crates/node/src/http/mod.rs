@@ -7,9 +7,10 @@
 //! ```
 //!
 //! The module parses no JSON and has no RPC method. The handler gets each POST body as a whole, for every path. Each
-//! response of the handler has status 200, because JSON-RPC has its own errors. If the server rejects a body, or has no
-//! memory for the response, the status shows the reason. The [`Handler`] also writes the body of such a rejection,
-//! because some clients read the body only. The server also serves the files of the studio, which are constant.
+//! response of the handler has status 200, because JSON-RPC has its own errors. If the server rejects a body or all its
+//! calls, or has no memory for the response, the status shows the reason. The [`Handler`] also writes the body of such
+//! a rejection, because some clients read the body only. The server also serves the files of the studio, which are
+//! constant.
 //!
 //! [`HttpLimits`] bounds the resources of clients:
 //!
@@ -72,7 +73,8 @@ pub struct HttpLimits {
     pub bodies_timeout: Duration,
     /// Maximum time from the first byte of a request to the last. After that, the server closes the connection.
     pub request_timeout: Duration,
-    /// Maximum time of a connection between two requests, and maximum time for which it leaves a response unread.
+    /// Maximum time of a connection between two requests, and maximum time for which the client leaves a response
+    /// unread.
     pub idle_timeout: Duration,
     /// The limit in place of `idle_timeout` while other connections wait for a connection slot or for memory.
     pub contended_timeout: Duration,
@@ -164,7 +166,7 @@ impl RejectReason {
     }
 }
 
-/// A page for operators.
+/// A page for operators or browsers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     /// Whether the status is 200; otherwise it is 503.

@@ -21,7 +21,7 @@ use super::{
 /// The error text if the memory budget has no free memory for a response.
 pub(crate) const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
 
-/// Answers a POST.
+/// Returns the response to a POST request.
 pub(super) async fn post<A: Handler>(
     request: Request<Incoming>,
     caller: &Caller,

@@ -58,8 +58,8 @@ impl<C: Clock + Clone> Limiter<C> {
     }
 }
 
-/// Returns the address to which the limit applies. For IPv6 it is the /64 network, because one client has all of its
-/// 2⁶⁴ addresses.
+/// Returns the address to which the limit applies. For IPv6 it is the /64 network, because one client can have all 2⁶⁴
+/// addresses of this network.
 fn one_of(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),

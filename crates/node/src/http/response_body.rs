@@ -65,8 +65,8 @@ impl Chunks for BodyChunks {
     }
 }
 
-/// Permits for the making of chunks. The node completes a chunk even if its client has disconnected. Without a limit,
-/// clients that connect and disconnect would cause many such chunks at once, each with memory and a thread.
+/// Permits to make chunks. The node completes a chunk even if its client has disconnected. Without a limit, clients
+/// that connect and disconnect would cause many such chunks at once, each with memory and a thread.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// Makes the next chunk on a blocking thread. Returns the chunk, and the source of the following chunks; `None` after

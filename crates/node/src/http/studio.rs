@@ -158,7 +158,7 @@ fn redirect() -> Response<ResponseBody> {
     with_header(response, header::LOCATION, HeaderValue::from_static("studio/"))
 }
 
-/// Adds the header with which a browser stores no copy. The option `--studio` can change the response.
+/// Adds the header with which a browser stores no copy, because another value of `--studio` changes the response.
 fn unstored(response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_header(response, header::CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }

@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr, str::FromStr};
 
 use ipnet::IpNet;
 
-/// The value of an option that is a list: values that commas separate.
+/// The value of an option with a list of values, separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List<T>(pub(super) Vec<T>);
 
