@@ -51,8 +51,8 @@ impl Method for GetBalance {
 
 /// Balance of an account after a Tx block. An extension of this node.
 ///
-/// With the kind `balances` of the history index, the method has the balances after all blocks. The cost does not
-/// depend on the length of the chain. Without this kind, the method has only the blocks of the proof window.
+/// With the kind `balances` of the history index, the method returns the balance after any block. The cost does not
+/// depend on the length of the chain. Without this kind, the method accepts only the blocks of the proof window.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBalanceAt {
     /// Address of the account.

@@ -126,7 +126,8 @@ impl Method for GetShardMembers {
 
     fn call(self, at: &Context) -> Result<Vec<NodeInfo>, CallError> {
         let members = at.snapshot.shard_members(ShardId::new(self.shard.0)).ok_or(UNKNOWN_SHARD)?;
-        // The reference chooses members at random. The head chooses here, so that all nodes return the same members.
+        // The reference chooses members at random. Here the hash of the head determines the members, so that all nodes
+        // return the same members.
         let hash = at.snapshot.latest_tx_block().header.hash();
         let [.., high, low] = *hash.as_bytes();
         let first = usize::from(u16::from_be_bytes([high, low])).checked_rem(members.len()).unwrap_or_default();

@@ -102,7 +102,7 @@ fn search(node: &NodeHandle, text: &str) -> Result<SearchResultJson, CallError> 
 /// Number of digits of the highest block number. A longer text can be a hash of decimal digits.
 const NUMBER_DIGITS: usize = 20;
 
-/// Returns the Tx block and the DS block with a number.
+/// Returns the Tx block and the DS block whose number is `text`, if they exist.
 fn blocks_by_number(at: &Context, text: &str) -> Result<Vec<SearchMatchJson>, CallError> {
     let mut found = Vec::new();
     if text.len() > NUMBER_DIGITS {

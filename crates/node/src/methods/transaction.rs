@@ -40,7 +40,8 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// Submits a signed transaction.
 ///
 /// In a block mode with instant blocks, the node responds after the block of the transaction is on disk. In other
-/// modes, it responds when the transaction is in the pool.
+/// modes, it responds when the transaction is in the pool. A member of a network then responds as its option
+/// `--acknowledge` states.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct CreateTransaction {
     /// The signed transaction.

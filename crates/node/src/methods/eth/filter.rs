@@ -17,7 +17,7 @@ use crate::{
 /// Maximum number of positions of `topics`, as in Ethereum.
 const MOST_POSITIONS: usize = 4;
 
-/// The parameter with a filter for logs. Members that are null count as absent, and other members are ignored.
+/// The parameter with a filter for logs. Members that are null count as absent. The parser ignores unknown members.
 #[derive(Clone, Debug)]
 pub(crate) struct LogQueryParam(Result<LogQuery, String>);
 
@@ -33,7 +33,7 @@ pub(super) struct LogQuery {
 /// The blocks whose logs a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryBlocks {
-    /// The block with a hash.
+    /// The block with this hash.
     Hash(BlockHash),
     /// The blocks of a range.
     Range(LogRange),
@@ -52,7 +52,7 @@ impl LogQueryParam {
     }
 }
 
-/// A filter for all events, without blocks.
+/// The filter of a subscription without this parameter: all events.
 impl Default for LogQueryParam {
     fn default() -> Self {
         Self(Ok(LogQuery::default()))
@@ -170,7 +170,7 @@ fn addresses(value: &Value) -> Result<BTreeSet<silica_protocol::Address>, String
     }
 }
 
-/// Reads the topics of the first position, which are empty for any topic. Also returns whether a later position has a
+/// Reads the topics of the first position. An empty set matches any topic. Also returns whether a later position has a
 /// topic.
 fn all_topics(value: &Value) -> Result<(BTreeSet<Topic>, bool), String> {
     let positions = value.as_array().filter(|positions| positions.len() <= MOST_POSITIONS).ok_or_else(|| {
@@ -187,7 +187,7 @@ fn all_topics(value: &Value) -> Result<(BTreeSet<Topic>, bool), String> {
     Ok((first, needs_more))
 }
 
-/// Reads the topics of one position. The result is empty for any topic.
+/// Reads the topics of one position. An empty result matches any topic.
 fn topics(value: &Value) -> Result<BTreeSet<Topic>, String> {
     match value {
         Value::Null => Ok(BTreeSet::new()),

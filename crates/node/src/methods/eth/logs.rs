@@ -82,8 +82,9 @@ impl Command for EthGetLogs {
 
 /// Creates a filter for the logs of new blocks, and returns its id. `eth_getFilterChanges` returns the logs.
 ///
-/// If the filter has blocks, only the logs of these blocks match. A tag does not limit the blocks. The node has at most
-/// 1,000 filters of all clients. A filter expires after 5 minutes without a poll, and at a restart.
+/// If the filter has blocks, only the logs of these blocks match. A tag other than `earliest` does not limit the
+/// blocks. The node has at most 1,000 filters of all clients. A filter expires after 5 minutes without a poll, and at a
+/// restart.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthNewFilter {
     /// Contracts, topics and blocks. A filter with a block hash is invalid.
@@ -117,7 +118,7 @@ impl Command for EthNewBlockFilter {
     }
 }
 
-/// The news of a filter.
+/// The new logs or block hashes of a filter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -144,7 +145,7 @@ impl Command for EthGetFilterChanges {
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let kept = node.filters().get(id(self.id)?, Instant::now()).ok_or(EthFault::NoSuchFilter)?;
-        // Wait before the poll takes a thread.
+        // Wait for the previous poll before this poll takes a thread.
         let mut progress = std::sync::Arc::clone(&kept.progress).lock_owned().await;
         on_thread(node, move |node| changes(&node.context().snapshot, &kept.followed, &mut progress)).await
     }
@@ -257,7 +258,7 @@ fn new_id() -> Result<u64, CallError> {
     getrandom::u64().map(|id| id >> 1).map_err(|error| CallError::internal(error.to_string()))
 }
 
-/// Keeps a filter that follows the chain from its head on. Returns its id.
+/// Adds a filter for the blocks after the head, and returns the id of the filter.
 fn keep(node: &NodeHandle, followed: Followed) -> Result<Quantity, CallError> {
     let (id, ChainTip { number, reverts }) = (new_id()?, node.context().snapshot.tip());
     let progress = Progress::from(number, reverts);
@@ -320,7 +321,7 @@ fn hash_of(at: &Snapshot, block: BlockNumber) -> Result<BlockHash, CallError> {
     at.tx_block_hash(block)?.ok_or_else(|| CallError::internal(format!("block {block} is not in the record")))
 }
 
-/// Returns the news of a filter, and advances its progress.
+/// Returns the new logs or block hashes of a filter, and advances the progress of the filter.
 fn changes(at: &Snapshot, followed: &Followed, progress: &mut Progress) -> Result<Changes, CallError> {
     let ChainTip { number: head, reverts } = at.tip();
     if let Some(lowest) = at.reverted_to(progress.reverts) {

@@ -69,7 +69,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// signature for one interface is invalid for the other.
 const ETH_BIT: u64 = 0x8000;
 
-/// Methods that this node does not have, because they need the EVM or keys on the node.
+/// Methods that this node does not have, because they need the EVM, the fees of Ethereum, or keys on the node.
 const NEEDS_EVM: [&str; 11] = [
     "eth_call",
     "eth_createAccessList",
@@ -334,9 +334,9 @@ impl Method for EthGetBlockByNumber {
 
 /// A Tx block by its hash; null if it does not exist.
 ///
-/// A search reads the blocks from the latest one downwards, and the node keeps the hashes of the blocks that it has
-/// read. One call reads at most 100,000 older blocks. If these have no match, the call returns an error, and the next
-/// call continues with older blocks.
+/// With the kind `blocks` of the history index, the cost does not depend on the length of the chain. Without this kind,
+/// a search reads the blocks from the latest one downwards. One call reads at most 100,000 older blocks. If none of
+/// them has the hash, the call returns an error, and the next call continues with older blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetBlockByHash {
     /// Hash of the block.
