@@ -1,10 +1,10 @@
-//! The batches of other members whose transactions wait for the verification of their signatures.
+//! The queue of batches from other members. A thread takes each batch, and verifies the signatures of its transactions.
 
 use std::collections::VecDeque;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Largest number of batches that wait, of all members. Each member has an equal share.
+/// Number of waiting batches that the members share equally. The share of a member is rounded up.
 const QUEUED: usize = 256;
 
 /// A queue with a share for each member. The queue returns one batch of each member in turn. So a member that sends too
@@ -55,7 +55,7 @@ impl BatchQueue {
         }
     }
 
-    /// Ends the queue.
+    /// Closes the queue. [`pop`](Self::pop) then returns `None` in each thread.
     pub(crate) fn close(&self) {
         self.queues.lock().is_closed = true;
         self.changed.notify_all();

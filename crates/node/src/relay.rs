@@ -1,8 +1,8 @@
 //! Transactions between the members of a network.
 //!
-//! A member sends each transaction that a client submits to all other members, in batches. The other members add the
-//! transactions to their pools, and confirm the batch. The member sends a transaction again while it stays pending,
-//! because a member can lose messages.
+//! A member sends the transactions of its clients to all other members, in batches. The other members add the
+//! transactions to their pools, and confirm the batch. The member sends a transaction that stays pending up to three
+//! times again, because a member can lose messages.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -25,11 +25,11 @@ use crate::{batch_queue::BatchQueue, clock};
 
 /// Time for which a batch collects transactions.
 const COLLECT: Duration = Duration::from_millis(25);
-/// Longest time for the confirmations of other members.
+/// Maximum time for which a member waits for the confirmations of other members.
 const CONFIRM: Duration = Duration::from_millis(250);
-/// Number of sent batches whose confirmations count.
+/// Number of latest sent batches whose confirmations the relay counts.
 const SENT: usize = 256;
-/// Number of transactions of other members that are not verified again.
+/// Maximum number of accepted transactions that the relay does not verify again when another member repeats them.
 const SEEN: usize = 1 << 18;
 /// Times after which a pending transaction is sent again.
 const AGAIN: [Duration; 3] = [Duration::from_secs(3), Duration::from_secs(10), Duration::from_secs(30)];
@@ -140,7 +140,7 @@ impl Relay {
         self.agreement.get_or_init(|| Arc::downgrade(agreement));
     }
 
-    /// Returns the agreement from its start until its stop.
+    /// Returns the agreement; `None` before the start of the agreement and after its stop.
     pub(crate) fn agreement(&self) -> Option<Arc<Agreement>> {
         self.agreement.get()?.upgrade()
     }
@@ -163,7 +163,8 @@ impl Relay {
         }
     }
 
-    /// Adds a transaction to the batch. Returns its position in the batch.
+    /// Adds a transaction to the batch. Returns the confirmations of the batch, and the position of the transaction in
+    /// the batch.
     fn push(self: &Arc<Self>, transaction: &Transaction) -> (Arc<Confirmations>, u16) {
         let mut current = self.batch.lock();
         let is_first = current.0.is_empty();
@@ -204,7 +205,7 @@ impl Relay {
         }
     }
 
-    /// Sends transactions again that have been pending for a time.
+    /// Sends again the transactions that are still pending after a time of [`AGAIN`].
     fn send_again(self: &Arc<Self>) {
         let snapshot = self.chain.snapshot();
         let mut own = std::mem::take(&mut *self.own.lock());
@@ -236,7 +237,7 @@ impl Relay {
         }
     }
 
-    /// Takes a batch of another member.
+    /// Queues a batch of another member for verification. Drops the batch if too many batches of this member wait.
     pub(crate) fn received(&self, member: usize, batch: Vec<u8>) {
         if !self.queue.push(member, batch) {
             tracing::debug!(member, "dropped a batch of transactions: too many of this member wait for verification");

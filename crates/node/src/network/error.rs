@@ -86,7 +86,7 @@ pub(crate) enum NetworkError {
          `cargo build --release --features network`"
     )]
     NoEngine,
-    /// A validator has ended by itself, or has not stopped in order.
+    /// A validator has ended by itself, or its orderly stop has failed.
     #[error("member {name} has ended with {status}; stopped the other members")]
     Ended {
         /// Name of the member.

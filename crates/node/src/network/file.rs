@@ -79,7 +79,7 @@ pub(super) fn entry_of(network: &Path, accounts: &Path) -> Result<AccountsFile, 
     Ok(AccountsFile { file: name.to_owned(), sha256: sha256(&[&bytes]) })
 }
 
-/// Returns the parameters of a new network, with the parameters of a single node where it has them.
+/// Returns the parameters of a new network. Parameters that a single node also has get the values of a single node.
 pub(super) fn parameters(
     name: &str,
     chain_id: Option<ChainId>,
@@ -107,7 +107,8 @@ pub(super) fn parameters(
     }
 }
 
-/// Returns the warning for a committee that makes no blocks while one of its members is faulty.
+/// Returns the warning for a committee that makes no blocks while one of its members is faulty. Returns `None` for at
+/// least 4 members.
 pub(super) fn no_faults_warning(members: usize) -> Option<String> {
     (members < 4).then(|| {
         format!(

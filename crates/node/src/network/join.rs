@@ -11,7 +11,7 @@ use crate::data_dir::DataDir;
 /// Arguments of `silica network join`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JoinArgs {
-    /// The network file. It can have any number of members.
+    /// The network file. It can still have too few members for a network.
     #[arg(long, value_name = "FILE")]
     pub network: PathBuf,
     /// Name of the member: 1 to 64 lower-case letters, digits and hyphens.

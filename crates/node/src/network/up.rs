@@ -31,7 +31,7 @@ pub(crate) struct UpArgs {
     pub rpc_port: u16,
 }
 
-/// What happens while the validators run.
+/// An event while the validators run.
 enum Event {
     Signal,
     Ended { name: String, status: io::Result<ExitStatus> },
@@ -133,7 +133,7 @@ fn watch(name: String, mut child: Child, events: Sender<Event>) -> Option<Pid> {
     pid
 }
 
-/// Requests the validators to stop in order.
+/// Requests an orderly stop of each validator.
 fn stop(running: &[Option<Pid>]) {
     for pid in running.iter().flatten() {
         // A process that has ended needs no signal.
