@@ -1,9 +1,9 @@
 //! The error of a method, and the errors that many methods share.
 //!
-//! The conversion of a shared error chooses its code by a match without a wildcard: with a new variant, the code
-//! compiles only after a developer has added its code. The file of a method has the errors that only this method has.
-//! Texts with a capital letter at the start are texts of the reference, misspellings included, since clients compare
-//! them (Reference: interface#error-codes).
+//! The conversion of a shared error names each variant with its error code. The lint `wildcard_enum_match_arm` reports
+//! a new variant without an error code. The file of a method has the errors that only this method has. Texts with a
+//! capital letter at the start are texts of the reference, misspellings included, since clients compare them
+//! (Reference: interface#error-codes).
 
 use std::borrow::Cow;
 

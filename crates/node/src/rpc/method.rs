@@ -55,7 +55,7 @@ pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
     fn run(self, node: &NodeHandle) -> impl Future<Output = Result<Self::Output, CallError>> + Send;
 }
 
-/// A method that reads or changes the subscriptions of a WebSocket session. Over HTTP, its call is an error.
+/// A method that reads or changes the subscriptions of a WebSocket session. Over HTTP, a call returns an error.
 pub(crate) trait SessionMethod: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;

@@ -559,7 +559,7 @@ async fn queries_of_a_batch_see_the_blocks_of_earlier_calls() {
     assert_eq!(numbers, ["18446744073709551615", "18446744073709551615", "2"]);
 }
 
-/// A call without a method is not measured, but its time counts towards the turn of the batch.
+/// The metrics do not count a call of an unknown method, but its time counts towards the turn of the batch.
 #[tokio::test]
 async fn unknown_methods_of_a_batch_do_not_keep_the_thread() {
     let mut fixture = fixture(BlockMode::Manual);
