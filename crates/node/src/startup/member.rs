@@ -54,7 +54,7 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     if let Some(option) = SET_BY_NETWORK.into_iter().find(|option| config.origins.has(option)) {
         return Err(StartError::SetByNetwork { option, by: config.origins.of(option) });
     }
-    // The service file and the image have `off`.
+    // Accept `off`, because the service file and the container image set this value.
     if config.origins.has("developer") && config.developer != When::Off {
         return Err(StartError::DeveloperMember { by: config.origins.of("developer"), got: config.developer });
     }
@@ -120,7 +120,7 @@ fn manifest(network: &NetworkFile, accounts: &str, key: &KeyPair, id: String) ->
     Manifest::new(parameters, accounts, key).of_network(id)
 }
 
-/// The node, for its agreement.
+/// The functions of the node that its agreement calls.
 struct MemberDriver {
     node: NodeHandle,
     relay: Arc<Relay>,
@@ -169,7 +169,7 @@ pub(super) async fn start(
         chain: node.chain().clone(),
         driver: Arc::new(MemberDriver { node: node.clone(), relay: Arc::clone(&relay) }),
     };
-    // The start has a runtime of its own, which must not begin inside this one.
+    // The start creates a runtime, which must not begin inside the runtime of this task.
     let started = spawn_blocking(move || silica_network::start(settings)).await.map_err(|_| StartError::Panicked)?;
     let agreement = Arc::new(started.map_err(|error| StartError::Agreement(Box::new(error)))?);
     relay.connect(&agreement);

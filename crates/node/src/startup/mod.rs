@@ -209,7 +209,10 @@ async fn close_after(driver: RunningDriver) {
         producer.into_store().close().map_err(StopError::Store)
     });
     if let Err(error) = closed.await.map_err(|_| StopError::Panicked).flatten() {
-        tracing::error!(error = &error as &dyn std::error::Error, "failed to close the chain after a failed start");
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            "failed to close the chain after a failed start; the next start recovers the chain as after a crash"
+        );
     }
 }
 
@@ -379,8 +382,8 @@ impl RunningNode {
     }
 }
 
-/// Returns the accounts of the accounts file that have a secret key, with their balances at the head. Published
-/// accounts are first, in ascending order of their numbers. Without `show_keys`, the result has the secret keys of
+/// Returns the accounts of the accounts file that have a secret key, with their balances at the head. Accounts with a
+/// number are first, in ascending order of the numbers. Without `show_keys`, the result has the secret keys of
 /// published accounts only, because terminals and logs show the banner.
 fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> {
     let Ok(file) = AccountsFile::parse(accounts) else { return Vec::new() };

@@ -136,7 +136,7 @@ fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizi
     Ok((manifest, accounts, key))
 }
 
-/// Opens the store of a data directory. Rejects a store that has lost the blocks of the manifest.
+/// Opens the store of a data directory. Rejects a store that has lost its blocks.
 pub(super) fn open_store(config: &Config, data_dir: &DataDir, manifest: &Manifest) -> Result<Store, StartError> {
     let mut progress = Progress::new("converting or indexing the chain");
     let store =
@@ -252,11 +252,12 @@ fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
 }
 
 /// Rejects a configuration whose genesis accounts differ from those of the chain. Exception: if the configuration only
-/// names a profile, the chain may have accounts that belong to no profile.
+/// names a profile, the chain may have accounts that belong to no profile. Accepts every chain if no option selects
+/// accounts.
 fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Result<(), StartError> {
     let (option, wanted_name) = match (&config.accounts_file, &config.mnemonic) {
         (Some(file), _) => ("accounts-file", format!("those of {}", file.display())),
-        (None, Some((_, count))) => ("mnemonic", format!("{count} of its words")),
+        (None, Some((_, count))) => ("mnemonic", format!("its first {count} accounts")),
         (None, None) if config.origins.has("profile") => ("profile", format!("those of {}", config.profile.name())),
         (None, None) => return Ok(()),
     };
@@ -312,7 +313,7 @@ fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
     if config.genesis_accounts.is_empty() {
         return Ok(text);
     }
-    // The function returns a text that is not an object without a change. The parser of the accounts rejects this text.
+    // A text that is not an object stays unchanged. The parser of the accounts rejects this text.
     let Ok(mut accounts) = serde_json::from_str::<Map<String, Value>>(&text) else { return Ok(text) };
     for (address, balance) in &config.genesis_accounts {
         // The file can spell the address in several ways.
