@@ -1,4 +1,5 @@
-//! The criteria of filters for events, their progress on the chain, and the room for them.
+//! The criteria of filters for events, the progress of a filter on the chain, and the limit of the values of all
+//! filters.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -85,7 +86,8 @@ impl Room {
 pub(crate) struct Progress {
     /// The first block of which the client has not received all events.
     pub(crate) next: BlockNumber,
-    /// The last place that the client has received in the blocks from `next` on, if it has received a part of them.
+    /// The place up to which the client has received the events in the blocks from `next` on; `None` if the client has
+    /// received none of these events.
     pub(crate) after: Option<EventCursor>,
     /// Number of reverts of the chain that the progress includes.
     pub(crate) reverts: u64,

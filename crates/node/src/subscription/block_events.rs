@@ -59,7 +59,8 @@ pub(crate) struct BlockEvents {
     /// Events of successful calls, for each contract in the order of transactions and receipts; `None` if they exceed
     /// [`MOST_EVENTS`].
     pub(super) events: Option<BTreeMap<Address, Emitted>>,
-    /// The contract, and the index among its events, of each event, in the order of transactions and receipts.
+    /// For each event, its contract and its index among the events of the contract, in the order of transactions and
+    /// receipts.
     order: Vec<(Address, usize)>,
     /// Size of the JSON of all events, in bytes.
     event_bytes: usize,
@@ -214,8 +215,8 @@ impl BlockEvents {
         }
     }
 
-    /// Returns the event with a number among all events of the block, and the events after it, with their numbers.
-    /// Returns `None` if the events exceed [`MOST_EVENTS`].
+    /// Returns the events of the block from the event `number` on, with their numbers. Returns `None` if the events
+    /// exceed [`MOST_EVENTS`].
     pub(super) fn events_from(&self, number: usize) -> Option<impl Iterator<Item = (u32, PlacedEvent<'_>)>> {
         let events = self.events.as_ref()?;
         let first = u32::try_from(number).unwrap_or(u32::MAX);
@@ -347,8 +348,8 @@ pub(crate) struct BlockEventCache {
 
 impl BlockEventCache {
     /// Returns the events of a block from the cache, or reads them on a blocking thread. Sessions that need the same
-    /// block share one read. Reads the transfers only if the caller needs them. A block without events does not come
-    /// from the cache, because other sessions do not need an old block.
+    /// block share one read. Reads the transfers only if the caller needs them. A read with [`Detail::Block`] does not
+    /// use the cache, because other sessions do not need the old block of a replay.
     pub(super) async fn of(
         &self,
         node: &NodeHandle,

@@ -38,7 +38,8 @@ const SHORT: usize = 4 << 10;
 /// Number of steps of a replay that cost one unit of the rate limit. A replayed block takes one step, and one more for
 /// each [`TRANSACTIONS_OF_A_STEP`] transactions, because the node reads all of them.
 const STEPS_OF_A_UNIT: u32 = 100;
-/// Number of replayed transactions that take a step. So a unit pays for as many transactions as in the lists.
+/// Number of replayed transactions that take a step. So one unit of the rate limit pays for 2,000 transactions, as in
+/// the methods for lists.
 const TRANSACTIONS_OF_A_STEP: u32 = 20;
 
 /// Number of sessions that write a large text at once. Each can hold the events of a block that is not in the cache.
@@ -213,7 +214,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin + Send> Session<'a, S> {
         let Some(number) = self.topics.next_block() else { return Ok(()) };
         let replays = self.topics.replays();
         if replays && self.owed >= STEPS_OF_A_UNIT {
-            // Then process messages of the client before the next attempt or the next unit.
+            // Return, so that the session processes messages of the client before the next attempt or the next unit.
             return match self.caller.arrive() {
                 Ok(()) => {
                     self.owed = self.owed.saturating_sub(STEPS_OF_A_UNIT);
@@ -232,7 +233,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin + Send> Session<'a, S> {
             Bytes::from(text).into()
         } else {
             drop(news);
-            // The end of this block returns the permit, before the client reads.
+            // The end of this scope returns the permit, before the client reads.
             let (memory, _permit) = self.reserve_large(bytes).await?;
             let Some(news) = self.news(number, self.topics.detail()).await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);

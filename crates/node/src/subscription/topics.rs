@@ -40,7 +40,8 @@ pub(super) struct Topics {
     transfers: Followed,
     /// Whether the client is subscribed to reverts.
     has_reverts: bool,
-    /// The highest block that remained after all reverts without a notification.
+    /// The highest block that remained after all reverts of which the client has no notification yet; `None` without
+    /// such a revert.
     reverted_to: Option<BlockNumber>,
     /// Topics that end after the next notification, because the client has unsubscribed.
     ending: BTreeSet<Topic>,
@@ -53,8 +54,8 @@ struct Followed {
     places: Option<OwnedSemaphorePermit>,
 }
 
-/// Reason why a message is rejected. An error that the reference has too has the text of the reference
-/// (Reference: subscriptions#replies).
+/// Reason why a message is rejected. An error of the reference has the text of the reference (Reference:
+/// subscriptions#replies).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
     /// The message is not an object, or the member `query` is neither a topic nor `Unsubscribe`.
@@ -433,7 +434,7 @@ mod tests {
     /// An unlimited number of permits.
     static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
 
-    /// The latest block at a message.
+    /// The latest block when a message arrives.
     const HEAD: BlockNumber = BlockNumber::new(7);
 
     fn take(topics: &mut Topics, query: &Value) -> Result<(), QueryError> {
