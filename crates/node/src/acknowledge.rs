@@ -62,7 +62,7 @@ mod tests {
             Self { node, driver }
         }
 
-        /// Returns a payment of the first published account, for this gas price above the minimum.
+        /// Returns a payment of the first published account. Its gas price exceeds the minimum by `above` Qa.
         fn payment(&self, above: u128) -> Transaction {
             let chain = self.node.chain();
             let price = chain.snapshot().minimum_gas_price().get().get() + above;
@@ -70,7 +70,7 @@ mod tests {
             payment.nonce(1).gas_price(GasPrice::new(Qa::new(price))).sign(&key()).unwrap()
         }
 
-        /// Submits a transaction in the way of `CreateTransaction`.
+        /// Submits a transaction as `CreateTransaction` does.
         fn submit(&self, transaction: Transaction) -> impl Future<Output = Result<(), SubmitError>> + Send + 'static {
             let node = self.node.clone();
             async move {
@@ -94,7 +94,7 @@ mod tests {
         KeyPair::from_hex(PUBLISHED_ACCOUNTS[0].secret_key()).unwrap()
     }
 
-    /// The timer of the runtime has steps of 1 ms.
+    /// Checks that a time is at most 2 ms longer than the expected time. The timer of the runtime has steps of 1 ms.
     #[track_caller]
     fn check_time(time: Duration, expected: Duration) {
         assert!(time >= expected && time <= expected + Duration::from_millis(2), "{time:?}, not {expected:?}");

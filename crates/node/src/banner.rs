@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::block_mode::BlockMode;
 
-/// The text about methods for developers, if they are on.
+/// The text about methods for developers in the banner of a node that serves them.
 const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, time and blocks; see --developer";
 
 /// Maximum number of accounts in the text. The accounts file can have thousands.

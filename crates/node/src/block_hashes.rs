@@ -33,7 +33,7 @@ pub(crate) enum HashLookup {
 /// Maximum number of blocks in the index, which take about 30 MB.
 const MOST: usize = 1_000_000;
 
-/// Number of latest blocks that a search reads if the history index has all others.
+/// Maximum number of latest blocks that a search reads if the history index has all others.
 const TAIL: u64 = 1_000;
 
 /// The numbers of the blocks that searches have read, by their hashes.

@@ -53,7 +53,7 @@ impl Endpoint {
     }
 
     /// Returns the response to the body of a request of this process, which may call all methods without a rate limit.
-    /// Returns `None` if the memory budget of `limits` is too small for the response.
+    /// Returns `None` if the memory budget of `limits` is too small for the response, or if the response is truncated.
     pub(crate) async fn answer_local(&self, body: Vec<u8>, limits: HttpLimits) -> Option<Bytes> {
         let lease = MemoryLease::alone(limits, Arc::clone(&self.metrics));
         let answered = self.service.answer(body.into(), &Caller::local(), 0, lease.memory()).await;

@@ -1,7 +1,7 @@
 //! Export of the blocks, transactions and events of a data directory as JSON lines.
 //!
-//! The members and types of the lines are the contract of `docs/export.md`. Each line type has the same members in all
-//! its lines, so that a program can load it into a table.
+//! The page `docs/export.md` defines the members and types of the lines. All lines of one type have the same members,
+//! so that a program can load these lines into a table.
 
 use std::{
     fmt, fs,
@@ -147,8 +147,8 @@ impl fmt::Display for ExportReport {
     }
 }
 
-/// Writes the blocks, transactions and events of a data directory as JSON lines: to a new file, or to standard output
-/// without a file. Fails if a node uses the directory.
+/// Writes the blocks, transactions and events of a data directory as JSON lines to a new file. If `file` is `None`,
+/// writes to standard output. Fails if a node uses the directory.
 ///
 /// The file gets its name after it is complete and on the disk. Memory does not depend on the number of blocks.
 ///

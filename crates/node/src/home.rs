@@ -71,8 +71,8 @@ pre { background: #eee; color: #000; padding: .7em; overflow-x: auto; }
 ";
 
 const MIDDLE: &str = "</table>
-<p>A wallet or an SDK needs the JSON-RPC URL and the chain id. A transaction has the transaction version. From another
-machine or through a proxy, use the address of this page.</p>
+<p>A wallet or an SDK needs the JSON-RPC URL and the chain id. Put the transaction version into each transaction.
+From another machine or through a proxy, use the address of this page.</p>
 ";
 
 const TAIL: &str = "<p>On the command line: <code>silica --help</code>.</p>

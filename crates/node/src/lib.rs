@@ -48,7 +48,7 @@
 //!   - `block_hashes` finds a block by its hash.
 //!   - `block_mode` has the block modes, and `clock` has the time of the node.
 //!   - `files` opens and creates files that other users cannot replace.
-//!   - `head` has the published head of the chain.
+//!   - `head` has the chain at the head that a request reads.
 //!   - `log_filter` has the filters for logs of Ethereum.
 //!   - `listen` has the listen addresses, and `settings` has the settings that clients can read.
 //! - `metrics`, `parent`, `progress`, `protection`, `relay`, `request_id`, `statistics`, `terminal`:
@@ -85,8 +85,8 @@
 //!
 //! # Invariants
 //!
-//! - This is the only crate with sockets, async tasks and a clock. It has no rules for the creation of blocks or the
-//!   validity of transactions.
+//! - This crate has the sockets for clients and the clock of the chain. It has no rules for the creation of blocks or
+//!   the validity of transactions.
 //! - A request reads one snapshot. Only the chain stores the published head. A query does not wait for the block that
 //!   is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that read
 //!   whole blocks or compute old states run on blocking threads.

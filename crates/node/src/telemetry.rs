@@ -29,7 +29,7 @@ use crate::request_id::RequestId;
 #[error("--log: expected a filter such as \"info\" or \"warn,silica_node=debug\", got {filter:?}")]
 pub(crate) struct FilterError {
     filter: String,
-    /// The reason, or `None` for a part between commas that is empty.
+    /// The reason, or `None` for an empty part between commas.
     source: Option<ParseError>,
 }
 
@@ -81,7 +81,8 @@ fn parse(filter: &str) -> Result<Targets, FilterError> {
         return Err(invalid(None));
     }
     let targets: Targets = filter.parse().map_err(|source| invalid(Some(source)))?;
-    // The consensus engine logs each vote at the level `info`. A filter that names one of its modules opens it.
+    // The consensus engine logs each vote at the level `info`. A filter that names a module of the engine replaces the
+    // level of this module.
     let most = targets.default_level().unwrap_or(LevelFilter::OFF);
     let named: Vec<String> = targets.iter().map(|(target, _)| target.to_owned()).collect();
     let is_named = |module: &str| named.iter().any(|target| !target.is_empty() && module.starts_with(target));
@@ -90,8 +91,8 @@ fn parse(filter: &str) -> Result<Targets, FilterError> {
     Ok(targets.with_targets(quiet))
 }
 
-/// The modules of the consensus engine, with their levels if the filter does not name them. Its network reports each
-/// lost connection as a warning; the node has a log line and a metric for connected members.
+/// The modules of the consensus engine, with their levels if the filter does not name them. The network of the engine
+/// reports each lost connection as a warning. For the connected members, the node has a log line and a metric.
 const ENGINE: [(&str, LevelFilter); 4] = [
     ("arc_malachitebft", LevelFilter::WARN),
     ("arc_malachitebft_discovery", LevelFilter::OFF),
