@@ -1,6 +1,6 @@
-//! When a member of a network acknowledges a transaction.
+//! The setting for the acknowledgement of a transaction by a member of a network (`--acknowledge`).
 
-/// When a member of a network acknowledges a transaction.
+/// The event after which a member of a network acknowledges a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Acknowledge {

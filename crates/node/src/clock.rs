@@ -111,7 +111,7 @@ impl Clock {
         self.setting().now(now())
     }
 
-    /// Returns the time of a block that is made at this moment.
+    /// Returns the time for the next block: the time that a developer has set, or otherwise the time of this clock.
     pub(crate) fn of_next_block(&self) -> Timestamp {
         let setting = self.setting();
         setting.next.unwrap_or_else(|| setting.now(now()))

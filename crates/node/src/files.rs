@@ -4,8 +4,8 @@
 //! Another user who can write to the directory before the node starts can create entries with the names of its files.
 //! Examples are a link that sends the secret key elsewhere, a file that other users can read, and a pipe or a device
 //! without an end. [`inspect`] rejects such entries once, before the node opens a file. The node checks the directory
-//! too. So after that, only the owner of the directory can add entries, and its group if the mode permits this.
-//! [`open`] checks the opened file again, by its descriptor.
+//! too. After that, only the owner of the directory can add entries. Its group can add entries if the mode permits
+//! this. [`open`] checks the opened file again, by its descriptor.
 
 use std::{
     fs::{self, DirBuilder, DirEntry, File, Metadata, OpenOptions},

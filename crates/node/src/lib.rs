@@ -43,7 +43,7 @@
 //!
 //! - `acknowledge`, `batch_queue`, `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`,
 //!   `settings`:
-//!   - `acknowledge` has the times at which a member of a network acknowledges a transaction.
+//!   - `acknowledge` has the events after which a member of a network acknowledges a transaction.
 //!   - `batch_queue` has the batches of transactions of other members.
 //!   - `block_hashes` finds a block by its hash.
 //!   - `block_mode` has the block modes, and `clock` has the time of the node.

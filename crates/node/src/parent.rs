@@ -7,8 +7,8 @@ use tokio::time::sleep;
 /// Time between two checks of the parent process.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// Process id of the first process of a system or container. This process becomes the parent of a process whose parent
-/// has ended.
+/// Process id of the first process of a system or container. This process usually becomes the parent of a process whose
+/// parent has ended.
 const FIRST: u32 = 1;
 
 /// The process that must be the parent of the node.

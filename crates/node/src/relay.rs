@@ -88,7 +88,7 @@ struct Own {
     attempt: usize,
 }
 
-/// The transactions between this member and the others.
+/// Exchanges transactions with the other members of the network.
 pub(crate) struct Relay {
     chain: Chain,
     /// Weak, because the agreement owns the relay, and passes the batches of other members to it.
@@ -158,7 +158,7 @@ impl Relay {
             agreement.notify_candidates();
         }
         if others > 0 {
-            // Without confirmations in time, the pool of this member has the transaction.
+            // After a timeout, at least the pool of this member has the transaction.
             let _: Result<(), _> = timeout(CONFIRM, confirmations.reach(position, others)).await;
         }
     }

@@ -63,7 +63,7 @@ pub(crate) fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
     drop(tracing_subscriber::registry().with(layer.with_filter(targets)).try_init());
     panic::set_hook(Box::new(|panic| {
         if silica_state::is_engine_panic(panic) {
-            // The panic means a damaged file. The caller reports it as an error.
+            // The panic means that a file is damaged. The caller of the storage engine reports the damage as an error.
             tracing::debug!(%panic, "the storage engine panicked");
             return;
         }

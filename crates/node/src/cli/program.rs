@@ -35,8 +35,9 @@ use tokio::{
     time::timeout,
 };
 
-/// Idle time after which a blocking thread ends. Other threads free the large texts of a blocking thread. The allocator
-/// reuses this memory only in the thread that allocated it, or after the end of this thread.
+/// Idle time after which a blocking thread ends. The time is short, because other threads free the large texts of a
+/// blocking thread. The allocator reuses this memory only in the thread that allocated it, or after the end of this
+/// thread.
 const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 type AnyError = Box<dyn Error>;

@@ -44,7 +44,7 @@ impl PeerKey {
 }
 
 impl DataDir {
-    /// Returns the keys of a member, from a directory without a chain. Creates each key that does not exist.
+    /// Returns the keys of a member. Creates each key that does not exist. Fails if the directory has a chain.
     pub(crate) fn member_keys(&self) -> Result<(KeyPair, PeerKey), DataDirError> {
         if self.path.join(MANIFEST).exists() {
             return Err(DataDirError::SingleNode { path: self.path.clone() });

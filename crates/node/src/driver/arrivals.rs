@@ -21,8 +21,8 @@ struct PendingReply {
 }
 
 impl<E: Engine> Driver<E> {
-    /// Makes blocks for the pending transactions if the mode is instant and the node is not paused. A failure is in the
-    /// log. The transactions then stay in the pool.
+    /// Makes blocks for the pending transactions if the mode is instant and the node is not paused. After a failure,
+    /// the log has the reason, and the transactions stay in the pool.
     pub(super) fn flush_pool(&mut self) {
         if self.node.mode().is_instant() && self.node.chain().waiting() > 0 && !self.node.pause().lasts() {
             let _: Result<TransactionOutcomes, DriverError> = self.step(Input::Arrival(self.time()));

@@ -52,7 +52,7 @@ impl<E: Engine> Driver<E> {
         Ok(())
     }
 
-    /// Stores the minimum gas price for the next start of the node. A failure is in the log.
+    /// Stores the minimum gas price for the next start of the node. Logs a failure.
     pub(super) fn keep_gas_price(&self, price: Option<GasPrice>) {
         if let Some(Err(error)) = self.data_dir.as_ref().map(|data_dir| data_dir.keep_gas_price(price)) {
             tracing::error!(

@@ -94,7 +94,7 @@ struct Shared {
     stopping: AtomicBool,
     /// Whether block production has failed. The next block, or a recovery of the store, resets the flag.
     failing: AtomicBool,
-    /// The transactions between this member and the others; empty in a single node.
+    /// The relay of this member, and its rule for acknowledgements; empty in a single node.
     #[cfg(feature = "network")]
     relay: OnceLock<MemberRelay>,
     /// Whether the log has the message that the files of the chain were deleted or replaced.

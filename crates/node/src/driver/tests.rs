@@ -276,7 +276,7 @@ async fn snapshots_outlive_an_attempt_that_changed_nothing() {
     drop(driver.stop().unwrap());
 }
 
-/// Polls a future once.
+/// Polls a future once, and returns whether it is still pending.
 fn is_pending(future: Pin<&mut impl Future>) -> bool {
     future.poll(&mut TaskContext::from_waker(Waker::noop())).is_pending()
 }
@@ -454,7 +454,7 @@ async fn work_runs_after_earlier_events_and_its_blocks_wake_the_followers() {
     assert!(heads.has_changed().unwrap());
     assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 2);
     drop(driver.stop().unwrap());
-    // A driver that has ended drops the work, and the caller notices.
+    // A driver that has ended drops the work, so the caller gets an error.
     let (reply, answer) = oneshot::channel::<()>();
     node.run(Box::new(move |_| reply.send(()).unwrap()));
     assert!(answer.await.is_err());

@@ -54,7 +54,8 @@ impl LogFilter {
     }
 }
 
-/// The first and the last block of a request for logs; `None` stands for the latest block.
+/// The first and the last block of a request for logs. `None` stands for the latest block. In a filter that a client
+/// polls, `None` sets no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogRange {
     /// The first block.

@@ -50,7 +50,7 @@ pub(crate) enum NetworkError {
         /// The value in the file.
         got: String,
     },
-    /// A new member does not fit the network file.
+    /// The network file has no room for a new member.
     #[error("{}: expected at most {most} members, got {got} with the new one", path.display())]
     Full {
         /// Path of the network file.

@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Begins a result. Returns the text after its first chunk, and the other chunks.
+    /// Begins a result, and writes its first chunk. Returns the written text, and the other chunks.
     fn begun(chunks: i32) -> (Vec<u8>, Option<ChunkedResult>) {
         let mut text = Text::default();
         let rest = ChunkedResult::begin("Method", chunks).unwrap().write_head(&mut text, b"}");

@@ -93,9 +93,9 @@ impl From<RpcError> for CallError {
 /// The errors of a method for a text that is not a hash. Many methods have texts of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct HashErrors {
-    /// For a character that is not hexadecimal.
+    /// The error for a character that is not hexadecimal.
     pub(crate) digit: RpcError,
-    /// For a wrong number of characters.
+    /// The error for a wrong number of characters.
     pub(crate) size: RpcError,
 }
 
@@ -135,7 +135,8 @@ impl From<ArchiveError> for CallError {
 impl From<BlockingError> for CallError {
     fn from(error: BlockingError) -> Self {
         match error {
-            // A failed simulation has another code, so that a client can repeat the request only after this error.
+            // The error of a failed simulation has another code. So a client recognizes this error, and can repeat the
+            // request.
             BlockingError::Busy => Self::with_text_of(RpcErrorCode::SERVER_ERROR, &error),
             BlockingError::Panicked => Self::internal(error),
         }

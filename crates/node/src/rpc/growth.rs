@@ -166,8 +166,7 @@ impl<'a> Growth<'a> {
         self.taken(text)
     }
 
-    /// Returns the bytes of memory that the response uses. A stream counts at most as the part of the budget that the
-    /// text does not use.
+    /// Returns the bytes of memory that the response uses. A stream does not raise the result above the whole budget.
     fn taken(&self, text: &Text) -> usize {
         let own = text.memory().saturating_add(self.refusals);
         own.saturating_add(self.stream.min(self.memory.all().saturating_sub(own)))

@@ -31,8 +31,8 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
 pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;
-    /// Whether the result depends only on the transaction, and is the same for all queries with this constant. Then the
-    /// node caches the text of the result.
+    /// Whether the result depends only on the transaction. The node then caches the text of the result. All queries
+    /// with the value `true` share this text, so they must have the same result.
     const IS_CACHED: bool = false;
     /// Type of the result.
     type Output: Serialize + JsonSchema;

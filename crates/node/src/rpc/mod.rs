@@ -505,8 +505,8 @@ struct Permit<'a> {
     allowance: Allowance<'a>,
     /// The subscriptions of the WebSocket session; `None` over HTTP.
     session: Option<&'a EthSubscriptions>,
-    /// The time at which the previous call of a batch ended, which is the time at which the next call begins. A clock
-    /// reading takes as long as a part of a short call. `None` before the first call.
+    /// The time at which the previous call of a batch ended; `None` if it is not known. The next call begins at this
+    /// time, which saves a read of the clock.
     call_ended: Option<Instant>,
     /// The row of the previous query. Most calls of a batch have the same method.
     row: Option<&'static Row>,

@@ -87,10 +87,10 @@ pub enum StartError {
         /// The source of the option.
         by: String,
     },
-    /// The configuration has no data directory, which has the votes of a member.
+    /// The configuration of a member has no data directory. The member needs it for its votes.
     #[error("ephemeral: expected off with a network file, got on")]
     MemberInMemory,
-    /// The configuration permits the loss of committed blocks, for which the member has voted.
+    /// The configuration of a member permits the loss of committed blocks, for which the member has voted.
     #[error("durability: expected flush with a network file, got relaxed")]
     RelaxedMember,
     /// The network file sets a parameter that an option sets too.
@@ -103,7 +103,8 @@ pub enum StartError {
         /// The source of the option.
         by: String,
     },
-    /// The configuration has the methods for developers, and no client of a member can change the chain.
+    /// The configuration of a member permits the methods for developers, but no client can change the chain of a
+    /// member.
     #[error(
         "developer (by {by}): expected off or no value with a network file, because no client can change the chain of a \
          member, got {}",
@@ -115,7 +116,7 @@ pub enum StartError {
         /// The value of the option.
         got: When,
     },
-    /// The configuration has the secret for a pause, and no client can pause a member.
+    /// The configuration of a member has the secret for a pause, but no client can pause a member.
     #[error("pause-id (by {by}): expected no value with a network file, because no client can pause a member, got one")]
     PausedMember {
         /// The source of the option.

@@ -248,7 +248,7 @@ struct Parts {
 impl Parts {
     /// Stops the driver, stores the pending transactions, and closes the chain. Blocks the thread.
     fn close(self) -> Result<(), StopError> {
-        // Without votes, no block is decided that this node does not commit.
+        // Stop the votes before the driver. Otherwise this node could vote for a block that it then does not commit.
         #[cfg(feature = "network")]
         if let Some(agreement) = &self.agreement {
             agreement.stop();

@@ -281,8 +281,8 @@ fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Resul
     }
 }
 
-/// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, and the block is
-/// stored, adds the hash of the block to the manifest.
+/// Rejects a genesis block that differs from the manifest. If the manifest has no hash of a genesis block, and the
+/// block is stored, adds the hash of the block to the manifest.
 pub(super) fn check_genesis(
     data_dir: &DataDir,
     manifest: &mut Manifest,

@@ -29,12 +29,12 @@ use crate::{
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Maximum size of the events of a block as JSON, in bytes. Above it, the node disconnects the subscribers of events.
-/// One transaction can have 10 MB of events.
+/// Maximum size of the events of a block as JSON, in bytes. If the events are larger, the node disconnects the
+/// subscribers of events. One transaction can have 10 MB of events.
 const MOST_EVENTS: usize = 32 << 20;
 
-/// Maximum number of transfers of a block for its notifications. Above it, the node disconnects the subscribers of
-/// transfers. A block with the usual gas limits has fewer.
+/// Maximum number of transfers in a block. If a block has more transfers, the node disconnects the subscribers of
+/// transfers. A block with the usual gas limits has fewer transfers.
 const MOST_TRANSFERS: usize = MOST_EVENTS / TRANSFER_BYTES;
 
 /// Number of transactions in one read. The number bounds memory.
@@ -79,7 +79,7 @@ pub(super) enum Detail {
     Block,
     /// The block with its events and transactions.
     Events,
-    /// Also the transfers.
+    /// The block with its events, transactions and transfers.
     Transfers,
 }
 
@@ -150,7 +150,7 @@ impl BlockEvents {
         Ok(Self::of(block, news))
     }
 
-    /// Creates the events of a block without transactions.
+    /// Creates the value for a block, without any transactions or events of the block.
     pub(super) fn of(tx_block: Arc<TxBlock>, block: NewBlock) -> Self {
         let (header_bytes, events, by_account) = (json_bytes(&block.block), Some(BTreeMap::new()), BTreeMap::new());
         let hash = tx_block.header.hash();
@@ -288,7 +288,7 @@ impl BlockTransfers {
         }
     }
 
-    /// Returns whether these are all transfers of the block. A block can have too many of them.
+    /// Returns `false` if the block has more than [`MOST_TRANSFERS`] transfers. This value then has none of them.
     pub(super) const fn is_complete(&self) -> bool {
         self.count <= MOST_TRANSFERS
     }

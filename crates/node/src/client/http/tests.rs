@@ -126,7 +126,7 @@ async fn endless_chunks_end_at_the_limit() {
 }
 
 /// Answers one request on each of two connections, and closes the first one after its answer. Returns the results of
-/// two requests with `between` between them.
+/// two requests. Waits for `between` after the first request.
 async fn receive_over_two_connections(between: impl Future<Output = ()>) -> [Result<String, HttpError>; 2] {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = NodeUrl::from(listener.local_addr().unwrap());

@@ -12,8 +12,8 @@ impl Latencies {
         Self(times)
     }
 
-    /// Returns a percentile by nearest rank, in thousandths: at least `per_mille` of 1000 requests took at most this
-    /// time. Returns `None` if there are no requests.
+    /// Returns the percentile `per_mille`, in thousandths, by nearest rank: at least `per_mille` of 1000 requests took
+    /// at most this time. Returns `None` if there are no requests.
     pub(super) fn percentile(&self, per_mille: usize) -> Option<Duration> {
         let rank = self.0.len().saturating_mul(per_mille).div_ceil(1000).max(1);
         self.0.get(rank - 1).copied()

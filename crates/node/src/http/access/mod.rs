@@ -138,7 +138,8 @@ impl Access {
         (!is_of_own_host(headers)).then(|| foreign.to_string())
     }
 
-    /// Returns the host of a request for `/metrics` if the host is a name that is neither loopback nor listed.
+    /// Returns the host of a request for `/metrics` or the studio if the host is a name that is neither loopback nor
+    /// listed.
     ///
     /// A web page of another origin can bind such a name to the address of the node (DNS rebinding). An IP address
     /// needs no binding, so it is permitted. A client without the header is not a browser, so a request without a host

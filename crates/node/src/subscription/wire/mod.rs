@@ -86,7 +86,7 @@ impl End {
 }
 
 impl From<Truncated> for End {
-    /// Maps a truncated response to the end of the session. A message without its last frame cannot be marked as
+    /// Maps a truncated response to the end of the session, because the node cannot mark the unfinished message as
     /// truncated.
     fn from(_: Truncated) -> Self {
         Self::ClosedByNode(CloseCode::Error, "the response is truncated")
