@@ -1,8 +1,8 @@
 //! Transactions between the members of a network.
 //!
 //! A member sends the transactions of its clients to all other members, in batches. The other members add the
-//! transactions to their pools, and confirm the batch. The member sends a transaction that stays pending up to three
-//! times again, because a member can lose messages.
+//! transactions to their pools, and confirm the batch. If a transaction stays pending, the member sends the transaction
+//! again, up to three times, because a member can lose messages.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},

@@ -139,7 +139,7 @@ pub struct Config {
     pub developer: When,
     /// When the node serves the studio, its web page for browsers. [`When::On`] needs the feature `studio`.
     pub studio: When,
-    /// Hosts and origins that can call methods for developers, and trusted proxies.
+    /// Hosts, origins and proxies that the operator has listed.
     pub access: Access,
     /// The methods that the node serves, or `None` for all.
     pub methods: Option<MethodList>,

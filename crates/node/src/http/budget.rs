@@ -175,7 +175,7 @@ fn units_of(bytes: usize) -> u32 {
 /// The memory of one response. The drop of this value returns the memory to the budget.
 ///
 /// Two responses that hold memory and need more may wait for each other. Therefore the sum of all waits of a response
-/// is limited. After that time, a reservation fails unless the memory is free at once.
+/// is limited. After a response has waited for this time, a reservation fails unless the memory is free at once.
 #[derive(Debug)]
 pub(crate) struct Memory {
     resources: Arc<ResourceLimits>,

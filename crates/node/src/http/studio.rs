@@ -29,7 +29,8 @@ const BELOW: &str = "/studio/";
 const INDEX: &str = "index.html";
 
 /// Headers of each response of the studio. With these headers, a browser loads scripts and styles of the same origin
-/// only, and converts no text to a script. It shows the page in no frame, and gives it to no page of another origin.
+/// only, and converts no text to a script. The browser does not show the page in a frame, and does not let pages of
+/// other origins read it.
 const SECURITY: [(HeaderName, HeaderValue); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,

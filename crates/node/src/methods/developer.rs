@@ -114,7 +114,7 @@ impl Command for IncreaseTime {
     }
 }
 
-/// Sets the time of the next Tx block, and returns it. The clock continues from this time.
+/// Sets and returns the time of the next Tx block. The clock continues from this time.
 ///
 /// The time must be later than the time of the latest Tx block. If the node produces several blocks together, the first
 /// block gets this time. The time of each further block is one microsecond later.

@@ -32,8 +32,8 @@ const AROUND: usize = 512;
 pub(super) struct Topics {
     /// The next block of each topic to which the client is subscribed.
     next: BTreeMap<Topic, BlockNumber>,
-    /// The latest block at the time of the last message with `fromBlock`. The notifications up to the one of this block
-    /// belong to the replay.
+    /// The latest block at the time of the last message with `fromBlock`. A notification of this block, or of an
+    /// earlier block, belongs to the replay.
     replay_to: Option<BlockNumber>,
     contracts: Followed,
     accounts: Followed,

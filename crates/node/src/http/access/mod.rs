@@ -45,8 +45,8 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Hosts, origins and proxies that the operator has listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Hosts other than loopback that calls of methods for developers, and requests for `/metrics` and the studio, may
-    /// have in `Host`.
+    /// Hosts other than loopback that the header `Host` may have in a call of a method for developers, and in a request
+    /// for `/metrics` or the studio.
     pub hosts: List<Host>,
     /// Origins other than loopback whose pages may call methods for developers and request the studio.
     pub origins: List<PageOrigin>,
