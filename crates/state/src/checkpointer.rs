@@ -155,10 +155,10 @@ struct Worker {
     archive: Arc<Archive>,
     status: Arc<(Mutex<Status>, Condvar)>,
     savepoints: Arc<Savepoints>,
-    /// The newest block when the thread has started.
+    /// The newest block when the thread started.
     opened_at: Option<BlockNumber>,
-    /// Whether the thread packs blocks: a checkpoint has a block after `opened_at`. A check, a dump and a replay of
-    /// blocks therefore change no rows of the record.
+    /// Whether the thread packs blocks. The value is true after a checkpoint of a block after `opened_at`. Therefore a
+    /// check, a dump and a replay of blocks change no rows of the record.
     is_packing: bool,
 }
 
@@ -214,8 +214,8 @@ impl Worker {
         if !self.is_packing {
             return false;
         }
-        // A revert to a block before the newest checkpoint fails, and a recovery of the newest acknowledged block can
-        // remove blocks of this checkpoint. So only blocks of the previous checkpoint are never removed.
+        // A revert to a block before the newest checkpoint fails, and a recovery can remove blocks of this checkpoint
+        // that were not acknowledged. So only the blocks up to the previous checkpoint are never removed.
         let limit = self.pages.manifest().previous.map_or(0, |previous| previous.version());
         let packed = catch_unwind(AssertUnwindSafe(|| self.archive.pack(limit, PACK)));
         let failure = match packed {

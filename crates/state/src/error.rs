@@ -18,7 +18,7 @@ pub enum StateError {
     /// An operation of the storage engine failed.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// A value of the derived database is missing, or its hash differs from the hash in its parent. The next opening
+    /// A value of the derived database is missing or malformed, or its checksum or hash is wrong. The next opening
     /// rebuilds the database if [`StoreOptions::repair`](crate::StoreOptions::repair) is true.
     #[error("damaged state: {what}: {reason}")]
     Damaged {
@@ -30,16 +30,16 @@ pub enum StateError {
     /// The state history does not contain the state of the view.
     #[error("the state history does not contain this block")]
     Expired,
-    /// The diff changes the storage of an account that is not a contract.
+    /// The diff changes the storage of an address that has no contract.
     #[error("expected a contract for a change of storage, got the account {address}")]
     NotContract {
         /// Address of the account.
         address: Address,
     },
-    /// The diff of a contract's storage has a key of another contract.
+    /// A storage key in a diff or a query belongs to another contract.
     #[error("expected a storage key of contract {address}, got {key}")]
     ForeignKey {
-        /// Address of the contract whose storage the diff changes.
+        /// Address of the expected contract.
         address: Address,
         /// The key of the entry.
         key: String,
@@ -111,7 +111,7 @@ pub enum HistoryError {
         /// The oldest block in the state history.
         earliest: BlockNumber,
     },
-    /// The state cannot be computed again after a restart.
+    /// The state cannot be computed again after a restart or a revert.
     #[error(transparent)]
     State(#[from] StateError),
 }

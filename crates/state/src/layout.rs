@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Tables of the derived database: the first byte of a key.
 pub(crate) mod space {
-    /// The layout of the database and its checkpoints.
+    /// The manifest: the layout number of the database, and its checkpoints.
     pub(crate) const MANIFEST: u8 = 0x00;
     /// First byte of the name of a page of the account trie. Layout 3: the pages of the account trie.
     pub(crate) const ACCOUNTS: u8 = 0x01;

@@ -6,7 +6,8 @@
 //!
 //! # Examples
 //!
-//! From an address to a proved value. The store needs a block for each state, so the example makes the first block:
+//! The example writes an account, reads it, and verifies a proof of it. The store needs a block for each state, so the
+//! example makes the first block:
 //!
 //! ```
 //! use silica_state::{
@@ -46,7 +47,7 @@
 //! Layers, lowest first:
 //!
 //! - `codec`, `file`, `layout`, `merge_policy`, `version`:
-//!   - `codec` has the bytes of stored values.
+//!   - `codec` encodes and decodes stored values.
 //!   - `file` has file functions that `std` lacks.
 //!   - `layout` has the paths and tables of a store.
 //!   - `merge_policy` chooses the sorted sets that a log-structured merge tree merges.
@@ -57,7 +58,7 @@
 //! - `error`: the errors of the store.
 //! - `keys`: the key index, which has the plain keys of contract storage in their order.
 //! - `versioned_trie`: the account trie and the storage tries, with versions in memory and pages on disk.
-//! - `transition`: the next version, from a version and a state diff.
+//! - `transition`: computes the next version from a version and a state diff.
 //! - `savepoints`, `view`, `window`:
 //!   - `savepoints` has the savepoints.
 //!   - `view` has the queries to one version.

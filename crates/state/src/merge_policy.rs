@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-/// Returns the positions of the sets to merge, or `None`. `sizes` are the numbers of entries of the sets.
+/// Returns the positions of the sets to merge, or `None` if no merge is due. `sizes` are the numbers of entries of the
+/// sets.
 ///
 /// A set is merged with all smaller sets if it has at most `factor` times as many entries as these have together. The
 /// largest such set is chosen. If no such set exists, each set has more than `factor` times as many entries as all

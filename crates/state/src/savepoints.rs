@@ -80,8 +80,9 @@ impl Drop for Savepoint {
 }
 
 /// The savepoints of a store. While a savepoint exists, no checkpoint begins and the hash index is not written. So on
-/// disk, only the record and the files of state diffs have data of later blocks. After the store discards the
-/// savepoints, checkpoints ignore these savepoints and all later savepoints, until the caller has dropped all of them.
+/// disk, only the record, the files of state diffs and the history index have data of later blocks. After the store
+/// discards the savepoints, checkpoints ignore these savepoints and all later savepoints, until the caller has dropped
+/// all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Savepoints(Mutex<All>);
 

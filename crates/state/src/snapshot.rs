@@ -49,12 +49,12 @@ pub(crate) struct Core {
 }
 
 impl Snapshot {
-    /// Returns an error if the file of the record was deleted or replaced since the store was opened. The next opening
+    /// Returns an error if a file of the record was deleted or replaced since the store was opened. The next opening
     /// would then not find later writes.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Db`]: the file was deleted or replaced. The error names the file.
+    /// [`ArchiveError::Db`]: a file was deleted or replaced. The error names the file.
     pub fn require_in_place(&self) -> Result<(), ArchiveError> {
         self.core.archive.require_in_place()
     }
@@ -81,8 +81,9 @@ impl Snapshot {
         self.core.older.get(version, 0, &self.core.pages, &self.core.archive)
     }
 
-    /// Returns a view of the history index, or `None` if the store has no such index. The view can cover blocks after
-    /// the newest block of the snapshot, and can lack its newest blocks.
+    /// Returns a view of the history index. Returns `None` if the store has no such index, or if a revert or a recovery
+    /// of the store has retired the snapshot. The view can cover blocks after the newest block of the snapshot, and can
+    /// lack its newest blocks.
     pub fn index(&self) -> Option<IndexView> {
         let view = self.core.index.as_ref().map(IndexView::new)?;
         // This check follows the creation of the view: the index of a reverted chain must not serve a snapshot of the
@@ -350,8 +351,9 @@ impl Snapshot {
         self.head().is_some_and(|head| block <= head.number).then_some(text)
     }
 
-    /// Caches a text that depends only on the transaction `found`, which exists. All callers must cache the same text
-    /// for a transaction. The texts take a part of [`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes).
+    /// Caches a text that depends only on the transaction `found`. All callers must cache the same text for a
+    /// transaction. Does nothing if no transaction matches. The texts take a part of
+    /// [`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes).
     pub fn cache_text(&self, found: &FoundTransaction, text: &[u8]) {
         if let Some(block) = found.newest_block() {
             // `Arc<[u8]>` has two counters before its bytes.

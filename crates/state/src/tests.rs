@@ -2056,7 +2056,7 @@ fn flipped_bit_in_the_page_file_is_detected() {
 }
 
 /// A checkpoint that a power failure ends has written root pointers. In the next checkpoint, the storage of a contract
-/// can be again that of the checkpoint before both.
+/// can be again that of the checkpoint before these two checkpoints.
 #[test]
 fn root_pointers_of_an_unfinished_checkpoint_are_not_used() {
     let kept = Kept { record: 0, state: 30, changes: None };

@@ -1,5 +1,5 @@
-//! The numbers of versions of the state.
+//! Version numbers of the state.
 
-/// Version number: the number of its block plus one. 0 is the empty state before genesis. Trees from disk also have
-/// version 0.
+/// Version number of a state: the number of the block of the state, plus one. The empty state before genesis has
+/// version 0. Trees from disk also have version 0.
 pub(crate) type Version = u64;

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// The state after one block. A view is cheap to clone, and never changes.
+/// The state after one block, or the empty state before genesis. A view is cheap to clone, and never changes.
 ///
 /// Queries work while the store commits later blocks, as long as the state history contains the block of the view.
 /// After that, a query may return [`StateError::Expired`], but never a wrong result.
@@ -79,8 +79,8 @@ impl StateView {
         Ok(StateProof { account: proof.into_nodes(), state: Vec::new() })
     }
 
-    /// Returns the proof of an account, and of an entry of its contract storage or the absence of the entry. The list
-    /// `state` is empty if the account has no storage.
+    /// Returns the proof of an account and of an entry of its contract storage, or of their absence. The list `state`
+    /// is empty if the account has no storage.
     ///
     /// # Errors
     ///
@@ -129,7 +129,8 @@ impl StateView {
     }
 
     /// Iterates over the entries of a contract's storage whose keys begin with `prefix`, in the order of their keys.
-    /// Starts at `from`, if given. An iterator that ends without an error has returned all such entries.
+    /// Starts at `from`, if given. If the iterator covers all entries of the contract, and the key index lacks a key,
+    /// the iterator ends with [`StateError::Damaged`].
     ///
     /// # Errors
     ///
@@ -235,12 +236,12 @@ impl Window {
     }
 }
 
-/// Number of keys in the first batch. A caller that checks whether any entry exists reads only this batch.
+/// Number of keys in the first batch. It is small, because some callers need only the first entry.
 const FIRST_WINDOW: usize = 2;
 /// Maximum number of keys in a batch. Each batch reads each page of the trie at most once.
 const LARGEST_WINDOW: usize = 1 << 16;
-/// Maximum bytes of the keys of a batch, and of its values. The values of a batch of [`FIRST_WINDOW`] keys have no
-/// limit.
+/// Maximum bytes of all keys of a batch, and maximum bytes of all its values. The values of a batch of [`FIRST_WINDOW`]
+/// keys have no limit.
 const WINDOW_BYTES: usize = 16 << 20;
 
 impl Entries {
@@ -265,8 +266,8 @@ impl Entries {
         }
     }
 
-    /// Reads the next batch. If the values of the batch are too large, reduces the number of keys and returns no
-    /// entries. After the last batch, checks the weight of all entries.
+    /// Reads the next batch. If the values of the batch are too large, reads no entries, and reduces the number of keys
+    /// for the next call. After the last batch, checks the weight of all entries.
     fn advance(&mut self) -> Result<(), StateError> {
         let Some(from) = self.next.take() else { return self.finish() };
         let Some(tree) = &self.tree else { return Ok(()) };
@@ -276,8 +277,8 @@ impl Entries {
         let State { version, older, .. } = &self.view.state;
         let candidates = pages.keys().candidates(span, *version, older.as_deref(), limit);
         let candidates = pages.note_damage(candidates)?;
-        // A checkpoint removes keys that only views below the floor need. The version of this view is lower, so keys
-        // may be missing.
+        // A checkpoint removes keys that only views below the floor need. The version of this view is below the floor,
+        // so keys may be missing.
         if *version < pages.floor() {
             return Err(StateError::Expired);
         }

@@ -51,7 +51,7 @@ impl Window {
         self.states.last().unwrap_or(&State::EMPTY)
     }
 
-    /// Returns the oldest version that stays readable.
+    /// Returns the version of the oldest state in the state history.
     pub(crate) fn oldest(&self) -> Version {
         self.newest().version.saturating_sub(self.length.saturating_sub(1)).max(1)
     }
@@ -100,7 +100,8 @@ impl RecomputedStates {
         Self { end, made: Mutex::default() }
     }
 
-    /// Returns the state of a version. Computes it if necessary, from the nearest known state before it.
+    /// Returns the state of a version. If necessary, computes the state from the nearest known state of an earlier
+    /// version. `oldest` is the version of the oldest state in the state history.
     pub(crate) fn get(
         &self,
         version: Version,
@@ -150,7 +151,8 @@ impl RecomputedStates {
 }
 
 impl Made {
-    /// Removes the states before version `oldest`, except the newest of them. A later state is computed from it.
+    /// Removes the states before version `oldest`, except the newest of them. Later states are computed from this
+    /// state.
     fn release(&mut self, oldest: Version) {
         if let Some(before) = self.states.range(..=oldest).next_back().map(|(version, _)| *version) {
             self.states = self.states.split_off(&before);

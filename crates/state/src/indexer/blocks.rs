@@ -1,4 +1,4 @@
-//! The entries of blocks, read from the record.
+//! Reads the entries of blocks for the history index from the record.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// Number of entries after which [`read_blocks`] reads no further block.
+/// Number of entries after which [`EntrySource::read`] reads no further block.
 const MANY_ENTRIES: usize = 1 << 13;
-/// Maximum number of blocks that [`read_blocks`] reads. In an empty block range, a sequence of blocks without entries
-/// and the next block of the range that can have entries count as one block.
+/// Maximum number of blocks that [`EntrySource::read`] reads. In an empty block range, a sequence of blocks without
+/// entries and the next block of the range that can have entries count as one block.
 const MANY_BLOCKS: usize = 1 << 10;
 
-/// The rules of a chain by which its record changes balances. The history index has the changes.
+/// The rules of a chain that determine the changes of balances from the record. The history index stores these changes.
 pub trait BalanceRules: fmt::Debug + Send + Sync {
     /// Returns the first block from `block` on that can change balances although it has neither edits nor transactions.
     fn next_settlement(&self, block: BlockNumber) -> BlockNumber;
@@ -89,8 +89,9 @@ pub(crate) struct EntrySource<'a> {
 }
 
 impl EntrySource<'_> {
-    /// Reads the entries of the blocks from `first` on, below `end`. `sum_before` returns the sum of the changes of the
-    /// balance of an address before `first`. Returns `None` if the chain has no block `first`.
+    /// Reads the entries of the blocks from `first` on, below `end`. Stops at [`MANY_ENTRIES`] or [`MANY_BLOCKS`].
+    /// `sum_before` returns the sum of the changes of the balance of an address before `first`. Returns `None` if the
+    /// chain has no block `first`.
     pub(crate) fn read(
         self,
         first: BlockNumber,

@@ -148,7 +148,7 @@ impl Worker {
                 // The store works without the index: readers use the record.
                 Err(_) => {
                     self.index.count_failure(
-                        "the thread of the index has panicked; it starts again with the node".to_owned(),
+                        "the thread of the index has panicked; a restart of the node starts it again".to_owned(),
                     );
                     self.index.close();
                     return;
@@ -180,7 +180,7 @@ impl Worker {
         Ok(self.index.maintain(MERGE_BUDGET)? || is_behind)
     }
 
-    /// Returns the source of entries, or `None` if it lacks the rules of balances.
+    /// Returns the source of entries, or `None` if the index has balances and their rules are not set yet.
     fn source<'a>(&'a self, chain: &'a Snapshot) -> Option<EntrySource<'a>> {
         let (kinds, rules) = (self.index.progress().kinds, self.rules.get().map(|rules| &**rules));
         let rules = rules.filter(|_| kinds.balances);

@@ -36,8 +36,8 @@ impl Append<'_> {
     }
 }
 
-/// The states after one or more blocks that are not committed. Readers cannot read these states. Dropping the value
-/// discards the states.
+/// The states after blocks that are not committed yet. Readers cannot read these states. Dropping the value discards
+/// the states.
 #[derive(Debug)]
 pub struct PreparedState {
     /// The version before the blocks.
@@ -173,7 +173,8 @@ impl Store {
     /// # Errors
     ///
     /// - [`CommitError::Root`]: the last block has another state root than `prepared`.
-    /// - [`CommitError::NotReplaying`]: the record has no such block, or the store needs no replay.
+    /// - [`CommitError::NotReplaying`]: the record does not have the last block of `prepared`, or the store needs no
+    ///   replay.
     /// - The errors of [`Store::commit`].
     pub fn replay(&self, prepared: PreparedState) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();

@@ -60,8 +60,8 @@ impl Layout {
         let converted = layout_3::convert(&old, &new, progress);
         new.close();
         if converted.is_err() {
-            // On a full disk, the incomplete database would take space that other files need. The first error is the
-            // cause. The next opening removes the directory if this fails.
+            // On a full disk, the incomplete database would take space that other files need. An error of this removal
+            // is ignored: the caller needs the error of the conversion, and the next opening removes the directory.
             drop(remove_directory(&converting));
         }
         converted?;

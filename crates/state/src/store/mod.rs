@@ -96,8 +96,8 @@ type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// See the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Store {
-    /// The thread of the history index; `None` without this index. This field and the next field come first, so that
-    /// their drop ends the threads before the drop of the other fields.
+    /// The thread of the history index; `None` without this index. This field and `checkpointer` come before
+    /// `databases`, so that their drop ends the threads before the drop of the databases.
     indexer: Option<Indexer>,
     /// The rules of balances, for the entries of the history index.
     rules: SharedRules,

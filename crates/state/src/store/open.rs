@@ -63,7 +63,7 @@ impl Store {
     ///
     /// Computes the state of the newest block from the newest checkpoint and the later state diffs. If
     /// [`StoreOptions::repair`] is set, the function rebuilds a damaged derived database from the record, see
-    /// [`Store::outcome`]. On a full disk, opening uses the space that an earlier opening has reserved, see
+    /// [`Store::outcome`]. On a full disk, opening uses disk space that the store has reserved before, see
     /// [`Store::lacks_room`].
     ///
     /// # Errors
@@ -313,8 +313,8 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
 
-/// Opens the record with the hash index in `index`. If opening finds damage, tries an empty index in memory. If the
-/// second attempt succeeds, the damage is in the index database.
+/// Opens the record with the hash index in `index`. If opening fails, tries an empty index in memory. If the first
+/// attempt found damage and the second attempt succeeds, the damage is in the index database.
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,

@@ -87,7 +87,7 @@ impl Store {
         let mut read = |kinds: IndexKinds, first, end, sum_before: &SumBefore<'_>| {
             let rules = self.rules.get().map(|rules| &**rules).filter(|_| kinds.balances);
             if rules.is_none() && kinds.balances {
-                return Err(index::damaged("the rules of balances are not set, so its balances cannot be checked"));
+                return Err(index::damaged("the rules of balances are not set, so the balances cannot be checked"));
             }
             EntrySource { chain: &chain, rules, kinds }.read(first, end, sum_before)
         };
