@@ -105,11 +105,11 @@ impl FileOnDisk {
         }
     }
 
-    /// Writes bytes at a position. Extends the file if they end after its end.
+    /// Writes bytes at a position. Extends the file if the bytes reach past its end.
     pub(super) fn write(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
         let written = write_all_at(self.file(true)?, bytes, position);
-        // After the write: a flush of another thread during the write need not contain it. A failed write can leave
-        // bytes.
+        // The flag is set after the write, because a flush by another thread during the write can miss the bytes. It is
+        // set after a failed write too, because such a write can leave bytes in the file.
         self.is_dirty.store(true, Ordering::Release);
         written
     }

@@ -171,7 +171,7 @@ mod disk {
         unflushed: Vec<Write>,
         /// Number of writes and flushes that succeed before all others fail. `None` without a limit.
         remaining: Option<u64>,
-        /// Number of reads of keys.
+        /// Number of reads of keys and of data files.
         reads: u64,
     }
 
@@ -288,7 +288,7 @@ mod disk {
             state.reads = state.reads.saturating_add(1);
         }
 
-        /// Returns the number of reads of keys.
+        /// Returns the number of reads of keys and of data files.
         pub(crate) fn reads(&self) -> u64 {
             self.state().reads
         }
