@@ -62,7 +62,7 @@ fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateE
     if before.previous.is_some() {
         pages.write_manifest(Manifest { previous: None, ..before.clone() })?;
     }
-    // Also before the first checkpoint: an unfinished one can have listed keys under the number of this one.
+    // This also runs before the first checkpoint: an unfinished checkpoint can have listed keys under the same number.
     pages.note_damage(pages.keys().begin_checkpoint(number, floor))?;
     pages.begin_pages();
     Ok(())
@@ -241,7 +241,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes a node page and the pages below it. Returns the branch in the form of a loaded page.
+    /// Writes a node page and the pages below it. Returns the place of the node page, and the branch in the form of a
+    /// loaded page.
     fn write_node(
         &mut self,
         owner: &Owner,

@@ -214,12 +214,12 @@ impl Base {
         }
     }
 
-    /// Returns the children of a branch with one child.
+    /// Returns the only child, or `None` if the branch has several children.
     pub(super) fn only(&self) -> Option<Child> {
         if self.mask.is_power_of_two() { self.child(u8::try_from(self.mask.trailing_zeros()).ok()?) } else { None }
     }
 
-    /// Returns the memory of the children in bytes, without trees.
+    /// Returns the memory of the children in bytes, without the trees of children in memory.
     pub(super) fn memory_size(&self) -> usize {
         size_of_val(&*self.kinds).saturating_add(size_of_val(&*self.references))
     }

@@ -20,7 +20,7 @@ use crate::{
     layout::space,
 };
 
-/// The layout number.
+/// Number of the layout that this module converts.
 const LAYOUT: u8 = 3;
 /// The first slot of a page, and the slot with the flag [`LAYOUT_3_SLOT`].
 const SLOTS: [u8; 2] = [0x10, 0x11];
@@ -37,7 +37,7 @@ pub(crate) fn is_due(db: &Db) -> Result<bool, StateError> {
     Ok(value.and_then(|value| unseal(&key, &value)?.first().copied()) == Some(LAYOUT))
 }
 
-/// Copies the readable checkpoints of a database of layout 3, and its indexes, into an empty database of the present
+/// Copies the readable checkpoints and the key index of a database of layout 3 into an empty database of the present
 /// layout. Calls `progress` with the number of blocks times the converted fraction of the database, and the number of
 /// blocks.
 pub(crate) fn convert(old: &Db, new: &Db, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StateError> {
@@ -161,8 +161,9 @@ struct Conversion<'a> {
     pages: &'a PageStore,
     /// The pages that only the previous checkpoint has.
     gone: Vec<PagePlace>,
-    /// Bytes of the converted leaf pages of the newest checkpoint, and the weight of its leaves.
+    /// Bytes of the converted leaf pages of the newest checkpoint, at most `all`.
     done: u64,
+    /// Weight of all leaves of the newest checkpoint.
     all: u64,
     /// Number of blocks up to the newest checkpoint.
     blocks: u64,

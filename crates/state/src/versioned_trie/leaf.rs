@@ -106,7 +106,8 @@ impl LeafView<'_> {
 
     /// Replaces the content of `out` with the RLP of the leaf node whose path begins at nibble `at`.
     ///
-    /// From an even nibble on, the hex-prefix encoding of the path is the text of the remaining digits.
+    /// From an even nibble on, the hex-prefix encoding of the path is the byte `0x20` and the text of the remaining
+    /// digits.
     pub(crate) fn write_node(&self, at: usize, out: &mut Vec<u8>) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let character = |digit: u8| DIGITS.get(usize::from(digit)).copied().unwrap_or(b'0');

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Maximum weight of the leaves of a leaf page, in bytes. A prefix with a larger weight and more than one leaf has a
-/// node page. Only this rule determines the layout.
+/// node page. Only this rule determines the pages of a trie.
 pub(crate) const LEAF_PAGE: u64 = 2048;
 /// Maximum number of changed leaves of a version before all leaves are packed again.
 const CHANGES: usize = 6;
@@ -259,8 +259,8 @@ impl LeafPage {
         }
     }
 
-    /// Returns the leaf page with these leaves, which are its own, in packed form. Storage tries newer than `durable`
-    /// stay in memory.
+    /// Returns this leaf page with all leaves packed again. `leaves` are the leaves of this page. Storage tries newer
+    /// than `durable` stay in memory.
     fn repacked(&self, leaves: &[LeafView<'_>], durable: Version) -> Self {
         let depth = self.packed.depth;
         let (mask, _) = grouped(leaves, depth);

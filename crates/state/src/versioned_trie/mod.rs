@@ -6,8 +6,8 @@
 //! - [`key`] has the keys of leaves and the names of pages. [`leaf`] is a leaf of a trie.
 //! - [`space`] has the places of pages in the page file.
 //! - [`fork`] computes the nodes of the Merkle-Patricia trie from one digit of the keys to the next.
-//! - [`leaf_page`] holds few leaves, and [`tree`] with its [`children`] many. A version shares unchanged parts with the
-//!   previous version.
+//! - A [`leaf_page`] has few leaves. A [`tree`] with [`children`] has many leaves. A version shares unchanged parts
+//!   with the previous version.
 //! - [`update`] makes the next version.
 //! - [`page`] has the bytes of pages. [`pages`] reads pages through a [`cache`] and verifies them.
 //! - [`read`] has the queries. [`checkpoint`] writes a version to disk. [`layout_3`] converts pages of earlier

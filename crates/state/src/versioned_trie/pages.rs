@@ -85,7 +85,7 @@ const LARGEST_PAGE: usize = LARGEST_LEAF + 64;
 /// Approximate bytes of memory for one byte of a state diff. With 10,000,000 accounts, an update takes 45 bytes of a
 /// state diff, and about 3 KB of memory: the leaf page, and its part of the node pages above it.
 const MEMORY_PER_CHANGE: u64 = 64;
-/// Layout number of the derived database. Opening converts layout 3, rebuilds a database of an earlier layout, and
+/// Layout number of the derived database. Opening converts layout 3, rebuilds a database of a layout before 3, and
 /// rejects a database of a later layout.
 const LAYOUT: u8 = 4;
 
@@ -465,7 +465,8 @@ impl PageStore {
     fn mark(&self, text: &str) {
         self.marked.call_once(|| {
             if let Some(path) = &self.marker {
-                // An error is ignored: without the marker, the next read of the damaged page tries again.
+                // An error is ignored: without the marker, a read of the damaged value after the next opening finds the
+                // damage again.
                 let _: std::io::Result<()> =
                     create_anew(path).and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
             }

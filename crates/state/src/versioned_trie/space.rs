@@ -33,7 +33,8 @@ const MOST_REGIONS: usize = (u32::MAX / REGION) as usize;
 /// A checkpoint fills a region only if at least this number of its units is free. Otherwise it extends the file. The
 /// file has at most about three times the bytes of its pages, and about twice if the changed pages are random.
 const WORTH_FILLING: u32 = REGION / 3 * 2;
-/// A page with more units begins at a region without pages. So a page of 128 KiB and one byte takes 1 MiB.
+/// A page with more units begins at a region without pages. So a page of 128 KiB and one byte takes a region of 1 MiB.
+/// Only later checkpoints can use the rest of the region.
 const LARGE: u32 = REGION / 8;
 /// Pages with more units use the second cursor. Most pages are smaller.
 const SMALL: u32 = 32;
@@ -264,7 +265,8 @@ impl Space {
         (self.cursors, self.buffer) = (Default::default(), (0, Vec::new()));
     }
 
-    /// Reserves the place of a page, and adds the page to the buffer. Returns bytes that the caller must write first.
+    /// Reserves the place of a page, and adds the page to the buffer. Returns the place, and the earlier bytes of the
+    /// buffer if the caller must write them now.
     pub(crate) fn add(&mut self, page: &[u8]) -> Result<(PagePlace, Option<Run>), StateError> {
         let too_large = || StateError::TooLarge { bytes: page.len() };
         let len = u32::try_from(page.len()).map_err(|_| too_large())?;

@@ -358,7 +358,7 @@ fn damage_is_found_or_harmless() {
     }
 }
 
-/// A checkpoint that a crash ends can have written root pointers. The next checkpoint has its number.
+/// A checkpoint that a crash ends can have written root pointers. The next checkpoint has the same number.
 #[test]
 fn root_pointer_of_an_unfinished_checkpoint_is_removed_at_opening() {
     let (disk, contract) = (Disk::default(), Address::new([7; 20]));
@@ -371,7 +371,7 @@ fn root_pointer_of_an_unfinished_checkpoint_is_removed_at_opening() {
     assert_eq!(*open(&disk).read_pointer(&contract).unwrap(), [pointer(1, 1)]);
 }
 
-/// The first checkpoint of a process that ended has listed a key, which a later block has again.
+/// An unfinished first checkpoint has listed a key for removal, and a later block adds the key again.
 #[test]
 fn list_of_an_unfinished_first_checkpoint_removes_no_key() {
     let (disk, contract) = (Disk::default(), Address::new([7; 20]));

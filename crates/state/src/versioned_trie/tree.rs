@@ -146,7 +146,7 @@ impl Tree {
 
     /// Returns the reference to the topmost node. The tree must be attached.
     pub(crate) fn reference(&self) -> &NodeRef {
-        debug_assert_ne!(self.at, UNPLACED, "a tree is hung up before its reference is asked for");
+        debug_assert_ne!(self.at, UNPLACED, "a tree must be attached before a call of `reference`");
         &self.reference
     }
 
@@ -244,7 +244,7 @@ impl Tree {
 
     /// Returns the root hash of a tree that is a whole trie.
     pub(crate) fn root(&self) -> [u8; 32] {
-        debug_assert_eq!(self.at, 0, "a root hangs at the beginning of the key");
+        debug_assert_eq!(self.at, 0, "a root must be attached at nibble 0");
         self.reference.to_hash()
     }
 
