@@ -79,7 +79,7 @@ pub(crate) fn check(
     }
     let EntrySum { entries, .. } = expected;
     Err(damaged(format!(
-        "expected the {entries} entries of the record, got {} entries, or other entries",
+        "expected the {entries} entries of the record, got {} entries that differ from them",
         stored.entries
     )))
 }

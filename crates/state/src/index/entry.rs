@@ -84,10 +84,10 @@ impl fmt::Display for IndexKinds {
     }
 }
 
-/// The text of no kinds.
+/// The text for no kinds.
 const OFF: &str = "off";
 
-/// The kind of an entry: one bit each. Entries with equal keys are one entry with several kinds.
+/// The kinds of an entry, with one bit for each kind. Entries with equal keys are one entry with several kinds.
 pub(super) mod kind {
     /// The address has a role in the transaction.
     pub(in super::super) const ROLE: u8 = 1;
@@ -161,7 +161,7 @@ impl IndexKey<'_> {
 /// Bytes of a hash that a subject has.
 const BEGINNING: usize = 8;
 
-/// The kind of the name of a subject.
+/// The first byte of a subject: the meaning of its other bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tag {
     /// An address that has a role in a transaction, or whose account was edited.
@@ -178,8 +178,8 @@ enum Tag {
 /// The subject of an entry: a tag, and an address, the first eight bytes of a hash, or nothing. The other bytes are 0.
 ///
 /// Addresses are whole, because the sum of the changes of a balance must not have changes of another address. For a
-/// hash, a reader of the record compares the whole hash. Each list of a client has a tag of its own. Otherwise, a query
-/// for the events of a contract could read millions of its other transactions.
+/// hash, a reader of the record compares the whole hash. Each kind of list that clients request has a tag of its own.
+/// Otherwise, a query for the events of a contract could read millions of other transactions of the contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Subject(pub(super) [u8; SUBJECT]);
 
@@ -280,7 +280,8 @@ impl IndexEntries {
         }
         let place = place.place();
         let [of_role, settled] = Subject::of_balance(address).map(|subject| Key { subject, place });
-        // A change without a role is not part of a history: the null account has one for each transaction.
+        // A change without a role has a subject of its own, so that the list of the transactions of an address does not
+        // contain it. For example, the null account has such a change for each transaction.
         let key = if self.0.contains_key(&of_role) { of_role } else { settled };
         let value = self.0.entry(key).or_default();
         value.kinds |= kind::CHANGE;

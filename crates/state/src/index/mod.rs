@@ -16,8 +16,8 @@
 //! - `check` compares the index with the record.
 //!
 //! ```text
-//! manifest   00                                    format, kinds, covered blocks, newest hash, runs
-//! page       01  run (4)  first entry (28)         first entry of the next page, sum of earlier changes, entries
+//! manifest   00                                    format, kinds, covered blocks, newest hash, next run, runs
+//! page       01  run (4)  first entry (29)         first entry of the next page, sum of earlier changes, entries
 //! ```
 
 mod check;
@@ -68,7 +68,7 @@ pub(crate) struct HistoryIndex {
     kinds: IndexKinds,
     files: Files,
     state: RwLock<Arc<State>>,
-    /// Locked by the operations that change runs. They never run at the same time.
+    /// Locked by the operations that change the list of runs, so that only one of them is active.
     upkeep: Mutex<Upkeep>,
     failure: Mutex<Option<IndexFailure>>,
 }
@@ -155,7 +155,8 @@ pub struct IndexProgress {
     pub blocks: u64,
 }
 
-/// The latest failure of the history index. The node works without the index, and repairs it.
+/// The latest failure of the history index. The node works without the index, and repairs the index. After a panic of
+/// the thread, only a restart of the node repairs the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexFailure {
     /// Number of failures since the store was opened.
@@ -206,8 +207,8 @@ impl HistoryIndex {
         *upkeep = Upkeep::default();
         let db = self.change(|state| {
             let State { kept, reverts, generation, .. } = *state;
-            // A revert in progress stays in progress: the next opening can read the record before its blocks are
-            // removed.
+            // A revert in progress stays in progress: the next opening can read the record before the revert removes
+            // blocks.
             let closed = State { kept, reverts, generation: generation.wrapping_add(1), ..State::default() };
             std::mem::replace(state, closed).db
         });

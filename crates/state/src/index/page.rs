@@ -27,8 +27,8 @@ pub(super) struct Page {
     /// The first entry of the next page, or `None` for the last page of a run. So a reader always detects a missing
     /// page.
     pub(super) next: Option<Key>,
-    /// The sum of the changes of the entries of the run that are before this page and have the subject of its first
-    /// entry. So a reader of one page gets the sum of all changes of a subject up to a place.
+    /// The sum of the changes in earlier pages of the run that belong to the subject of the first entry of this page.
+    /// So a reader of one page gets the sum of all changes of a subject up to a place.
     pub(super) carry: u128,
     /// The entries in ascending order, at least one.
     pub(super) entries: Vec<Entry>,

@@ -122,8 +122,8 @@ impl Cursor {
         Ok(Self { run, page: run.page_at(db, run.first)?, at: 0, read: 0, sum: Default::default() })
     }
 
-    /// Returns the next entry without consuming it, or `None` after the last entry. Compares the number of entries of
-    /// the run, their order, and the sums of the changes.
+    /// Returns the next entry without consuming it, or `None` after the last entry. Verifies the number of entries of
+    /// the run, the order of its pages, and the sums of the changes.
     pub(super) fn peek(&mut self, db: &Db) -> Result<Option<Entry>, ArchiveError> {
         if let Some(entry) = self.page.entries.get(self.at) {
             return Ok(Some(*entry));
@@ -154,7 +154,8 @@ impl Cursor {
         self.read = self.read.saturating_add(1);
     }
 
-    /// Returns the sum of the changes of a subject in the consumed entries, which include no later subject.
+    /// Returns the sum of the changes of a subject in the consumed entries. No entry of a later subject may have been
+    /// consumed.
     fn sum_of(&self, subject: Subject) -> u128 {
         if self.sum.0 == subject { self.sum.1 } else { 0 }
     }

@@ -350,8 +350,8 @@ fn view_survives_merges_and_notices_reverts() {
     check(&index, &chain);
 }
 
-/// Returns the bytes of all pages for each of 40,000 blocks with one payment. The payments have 64 senders. `recipient`
-/// returns the number of the recipient of a payment.
+/// Returns the mean bytes of pages for one block, after 40,000 blocks with one payment each. The payments have 64
+/// senders. `recipient` returns the number of the recipient of a payment.
 #[expect(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "the test measures a size")]
 fn bytes_of_a_payment(recipient: impl Fn(u64) -> u64) -> f64 {
     const PAYMENTS: u64 = 40_000;
@@ -403,7 +403,7 @@ fn check_notices_other_entries_and_other_sums() {
         let entries = IndexEntries(other.entries(first.get()));
         Ok(Some(BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries }))
     });
-    assert!(error.unwrap_err().to_string().contains("or other entries"));
+    assert!(error.unwrap_err().to_string().contains("that differ from them"));
     // A check from a later block does not compare the entries of earlier blocks.
     for (changed, first, agrees) in [(0, 0, false), (0, 1, true), (1, 0, false), (1, 1, false)] {
         let mut other = chain.clone();
@@ -418,7 +418,7 @@ fn check_notices_other_entries_and_other_sums() {
             "block {changed}, from block {first}"
         );
     }
-    // A page whose checksum is right, and whose carry is not.
+    // A page with a right checksum and a wrong carry.
     let run = index.state().runs[0];
     let db = index.state().db.clone().unwrap();
     let second = run.page_at(&db, run.first).unwrap().next.unwrap();

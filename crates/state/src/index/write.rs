@@ -185,7 +185,8 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// Writes the memtable to a run if it is full, or merges runs. Returns whether work remains.
+    /// Writes the memtable to a run if it is full. Then removes pages of old runs, or merges up to `budget` entries of
+    /// runs. Returns whether work remains.
     pub(crate) fn maintain(&self, budget: usize) -> Result<bool, ArchiveError> {
         let state = self.state();
         let is_far = state.added.blocks.saturating_sub(state.stored.blocks) >= FAR;
@@ -229,7 +230,8 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// Writes the memtable to a run if a read of its blocks takes longer than the two flushes of a run.
+    /// Writes the memtable to a run if it has at least [`LARGE`] entries or blocks. A new read of so many blocks takes
+    /// longer than the two flushes of a run.
     pub(crate) fn store_if_large(&self) -> Result<(), ArchiveError> {
         let state = self.state();
         let blocks = state.added.blocks.saturating_sub(state.stored.blocks);
@@ -286,8 +288,8 @@ impl HistoryIndex {
         self.give_up(&mut self.upkeep.lock(), error);
     }
 
-    /// As [`HistoryIndex::note_failure`], but does nothing if the runs have changed since the state of a generation.
-    /// Then the error may be of removed pages, or of a database that is closed already.
+    /// Does the same as [`HistoryIndex::note_failure`], but only if the runs have not changed since the state with this
+    /// generation. After a change, the error may come from removed pages, or from a database that is already closed.
     pub(super) fn note_failure_at(&self, generation: u64, error: &ArchiveError) {
         let mut upkeep = self.upkeep.lock();
         if self.state().generation == generation {
@@ -295,7 +297,8 @@ impl HistoryIndex {
         }
     }
 
-    /// Holds the lock until the files are removed. Otherwise the indexer could open them before their removal.
+    /// Counts the failure, closes the database, and removes a damaged database. The caller holds the lock until the
+    /// function returns. Otherwise the indexer could open the files before their removal.
     fn give_up(&self, upkeep: &mut Upkeep, error: &ArchiveError) {
         let causes = iter::successors(error.source(), |&cause| cause.source());
         self.count_failure(causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")));
@@ -308,7 +311,7 @@ impl HistoryIndex {
 }
 
 impl Merge {
-    /// Merges up to `budget` entries. Returns whether all are merged.
+    /// Merges up to `budget` entries. Returns whether all entries are merged.
     fn advance(&mut self, db: &Db, budget: usize) -> Result<bool, ArchiveError> {
         for _ in 0..budget {
             let mut least: Option<(Entry, usize)> = None;

@@ -244,9 +244,9 @@ impl Keys {
         Ok(())
     }
 
-    /// Writes the keys that the state of `version` has and the previous checkpoint does not. Lists for removal the keys
-    /// that the state does not have. The caller must have added the changes of `version`, and must write the manifest
-    /// afterwards.
+    /// Writes the keys that the state of `version` has and the previous checkpoint does not have. Lists for removal the
+    /// keys that the state does not have. The caller must have added the changes of `version`, and must write the
+    /// manifest afterwards.
     pub(crate) fn write_checkpoint(&self, number: u64, version: Version) -> Result<(), StateError> {
         let mut from = None;
         while let Some(portion) = self.recent.due(version, from.as_ref(), PORTION) {
@@ -262,8 +262,8 @@ impl Keys {
         Ok(())
     }
 
-    /// Calls `visit` with each key of a contract on disk, and whether the key may be surplus. Such a key is listed for
-    /// removal, or the next checkpoint will write or list it.
+    /// Calls `visit` with each key of a contract on disk. The second argument is whether the newest checkpoint can lack
+    /// an entry with this key. Such a key is listed for removal, or the next checkpoint writes or lists it.
     pub(crate) fn visit(&self, contract: &Address, mut visit: impl FnMut(&str, bool)) -> Result<(), StateError> {
         let span = Span { contract, prefix: "", from: "" };
         let mut listed = self.listed().scan(span).map(|row| row.map(|(key, _)| key)).peekable();

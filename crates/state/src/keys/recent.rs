@@ -34,7 +34,7 @@ struct Undo {
 /// The changes of a key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
-    /// The first version that had the key, if the key may not be on disk.
+    /// The first version that had the key, if no checkpoint has written the key yet.
     added: Option<Version>,
     /// The version that removed the key, unless a later version added it again.
     gone: Option<Version>,

@@ -316,8 +316,7 @@ proptest! {
             keys.note(version, KeyChanges { added: owned(&added), gone: owned(&gone) });
             versions.push(before.difference(&gone).chain(&added).cloned().collect());
             for from in [String::from("m"), name(from % 80).into()] {
-                // The first reader reads this version or an earlier one. Each of the following readers reads one of all
-                // versions.
+                // The first reader reads this version or an earlier version. Then one reader reads each version.
                 let first = versions.len().saturating_sub(1 + behind);
                 for version in [first].into_iter().chain(0..versions.len()) {
                     let there = read_entries(&keys, &from, version as u64, &versions[version]);
