@@ -23,9 +23,10 @@ pub enum ArchiveError {
         reason: String,
     },
     /// A read, flush or removal of the files of state diffs failed.
-    #[error("cannot read or remove the files of state diffs")]
+    #[error("cannot read, flush or remove the files of state diffs")]
     Changes(#[source] io::Error),
-    /// The block is in an empty block range, and the store has no signer with its key.
+    /// The block is in an empty block range, and the store has no signer that can sign the block with the key of the
+    /// range.
     #[error("cannot sign block {number} without the secret key of {member}")]
     NoSeal {
         /// Number of the Tx block in the empty block range.
@@ -96,7 +97,7 @@ pub enum OpenArchiveError {
     #[error("cannot read the files of state diffs")]
     Changes(#[source] io::Error),
     /// A read, the creation, or a write of the head marker failed.
-    #[error("cannot open the head marker {}", path.display())]
+    #[error("cannot read or write the head marker {}", path.display())]
     HeadMarker {
         /// Path of the head marker.
         path: std::path::PathBuf,
@@ -116,7 +117,7 @@ pub enum AppendError {
     /// The record cannot be written, or the previous block cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// An earlier append failed, or the record was shut. The caller must open the record again.
+    /// An earlier write or flush failed, or the record was shut. The caller must open the record again.
     #[error("the record rejects blocks after a failed write; open the record again")]
     Broken,
     /// The number of the given block is not the number after the newest block.
@@ -143,7 +144,8 @@ pub enum AppendError {
         /// Number of the given DS block.
         got: DsBlockNumber,
     },
-    /// The given state diffs are not one diff for each vacuous block of the range, or not one diff for a single block.
+    /// The number of the state diffs, or their blocks, are wrong. An empty block range needs one diff for each vacuous
+    /// block, and a single block needs one diff.
     #[error(
         "expected the state diffs of the vacuous blocks of the empty block range from {first}, got state diffs of other blocks"
     )]

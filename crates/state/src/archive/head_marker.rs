@@ -3,7 +3,8 @@
 //! If the log of the engine is damaged, the engine can revert to an earlier block without an error. The engine does not
 //! write the head marker, so a comparison of the record with the head marker detects the lost blocks. The marker is
 //! written after each flush of the record. This write is not flushed, because the record may be ahead of its marker.
-//! The marker has two slots, and writes alternate between them. Therefore one slot is always complete.
+//! The marker has two slots, and the writes of new blocks alternate between them. Therefore an interrupted write leaves
+//! the other slot complete.
 
 use std::{
     fs::{File, OpenOptions},

@@ -2,7 +2,7 @@
 //!
 //! One batch writes a block. A flush covers one block or several, and readers get a block only after its flush. After
 //! the flush, the head marker names the newest block. The head marker is a file outside the database. The stored data
-//! of a block never change. Only a revert or a recovery removes blocks, and removes the newest blocks.
+//! of a block never change. Only a revert or a recovery removes blocks: all blocks after an earlier block.
 //!
 //! Therefore a missing value of a block from 0 to the head is damage. A value with a wrong checksum is damage too. The
 //! state diffs are in separate files. The store removes a diff when no checkpoint needs it.
@@ -152,7 +152,7 @@ struct Written {
 }
 
 impl Archive {
-    /// Opens the record in `db`, which may be empty, and the index in `index_db`. Adds all blocks to the index that the
+    /// Opens the record in `db`, which may be empty, and the index in `index_db`. Adds to the index all blocks that the
     /// index does not have yet. Rebuilds the index if it is missing, damaged or from another record.
     ///
     /// `changes` are the files of state diffs. `head_marker` is the path of the head marker, or `None` for a record
@@ -349,7 +349,7 @@ impl Archive {
         self.broken.load(Ordering::Acquire)
     }
 
-    /// Returns an error if the database file was moved or removed, so that the next opening would not find it.
+    /// Returns an error if a file of the database was deleted or replaced, so that the next opening would not find it.
     pub(crate) fn require_in_place(&self) -> Result<(), ArchiveError> {
         Ok(self.rows.db().require_in_place()?)
     }
@@ -402,7 +402,7 @@ impl Archive {
     }
 
     /// Flushes the files of state diffs, before the state contains their blocks. Returns when all stored diffs are
-    /// durable. With relaxed durability, the end of the process keeps these blocks.
+    /// durable. With relaxed durability, the blocks then survive the end of the process, but not a power failure.
     pub(crate) fn sync_diffs(&self) -> Result<(), ArchiveError> {
         self.rows.db().write_out()?;
         self.changes.sync().map_err(ArchiveError::Changes)

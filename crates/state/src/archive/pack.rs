@@ -147,7 +147,7 @@ pub(super) struct RowPlace {
 /// The rows of one block: its number, and section, part and value of each row.
 pub(super) type BlockRows = (u64, Vec<(u8, u32, Value)>);
 
-/// Returns a pack and its bytes, or `None` without a block, or if a length is too large.
+/// Returns a pack and its bytes. Returns `None` if `blocks` is empty, or if a length is too large.
 pub(super) fn encode(blocks: &[BlockRows], position: u64) -> Option<(Pack, Vec<u8>)> {
     let ((first, _), (last, _)) = (blocks.first()?, blocks.last()?);
     let (mut slots, mut parts, mut count) = (Vec::new(), Vec::new(), 0_u64);

@@ -200,7 +200,7 @@ impl Rows {
         Section::keys_from(Kind::Entry, next).start
     }
 
-    /// Removes rows from the database that are also in a pack, also those that a crash has left there.
+    /// Removes from the database the rows that are also in a pack, including rows that a crash has left there.
     pub(super) fn remove_packed(&self) -> Result<(), ArchiveError> {
         for row in self.db.scan(vec![Kind::Entry.table()]..self.first_key_after_packs()) {
             self.db.remove(&row?.0)?;
@@ -300,7 +300,8 @@ impl Rows {
             return Ok(None);
         }
         let work = self.packs.work.lock();
-        // After the next pack, the only rows of the blocks of a damaged pack could be removed or overwritten.
+        // With a damaged pack in the list, another pack could remove or overwrite the only rows of the blocks in the
+        // damaged pack.
         self.require_all_packs()?;
         let next = self.newest_packed().map_or(0, |newest| newest.saturating_add(1));
         let begun = next.max(self.packs.searched.load(Ordering::SeqCst));
@@ -338,7 +339,7 @@ impl Rows {
         self.packs.failure.get().map(String::as_str)
     }
 
-    /// Ends packing until the record is opened again. The first call has the description of the failure.
+    /// Ends packing until the record is opened again. Keeps the description of the failure from the first call.
     pub(super) fn end_packing(&self, failure: String) {
         self.packs.failure.get_or_init(|| failure);
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 15  first Tx block (8)  00  part (4)    the range
-//! 16  first DS block (8)                  number of the first Tx block of the range, CRC-32C; of ranges with DS blocks
+//! 16  first DS block (8)                  first Tx block of the range, CRC-32C; only for ranges with DS blocks
 //! ```
 
 use std::{
@@ -177,33 +177,35 @@ impl Archive {
         Ok(range)
     }
 
-    /// Returns the hash of a block. Costs less than a read of the entry.
+    /// Returns the hash of a block. For a block of an empty block range, costs less than a read of the entry.
     pub(super) fn hash_at(&self, number: BlockNumber) -> Result<BlockHash, ArchiveError> {
         self.known_of(number, |entry| entry.head.hash, |range| range.range.hash_of(number))
     }
 
-    /// Returns the timestamp of a block. Costs less than a read of the entry.
+    /// Returns the timestamp of a block. For a block of an empty block range, costs less than a read of the entry.
     pub(super) fn time_at(&self, number: BlockNumber) -> Result<Timestamp, ArchiveError> {
         self.known_of(number, |entry| entry.head.timestamp, |range| Some(range.range.time_of(number)))
     }
 
-    /// Returns the number of transactions up to a block. Costs less than a read of the entry.
+    /// Returns the number of transactions up to a block. For a block of an empty block range, costs less than a read of
+    /// the entry.
     pub(super) fn transactions_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.transactions, |range| Some(range.before.transactions))
     }
 
-    /// Returns the sum of repeats up to a block. Costs less than a read of the entry.
+    /// Returns the sum of repeats up to a block. For a block of an empty block range, costs less than a read of the
+    /// entry.
     pub(super) fn repeats_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.repeats, |range| Some(range.before.repeats))
     }
 
-    /// Returns the newest block that has transactions and is not after block `number`. Costs less than a read of the
-    /// entry.
+    /// Returns the newest block that has transactions and is not after block `number`. For a block of an empty block
+    /// range, costs less than a read of the entry.
     pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.known_of(number, |entry| entry.newest_with_transactions, |range| Some(range.newest_with_transactions))
     }
 
-    /// Returns the rewards of a block. Costs less than a read of the entry.
+    /// Returns the rewards of a block. For a block of an empty block range, costs less than a read of the entry.
     pub(super) fn rewards_at(&self, number: BlockNumber) -> Result<BlockRewards, ArchiveError> {
         let of_entry = |entry: &Entry| BlockRewards {
             in_header: entry.tx_block.header.rewards,
@@ -212,7 +214,7 @@ impl Archive {
         self.known_of(number, of_entry, |range| range.rewards_of(number))
     }
 
-    /// Returns the content of a block. Does not compute a block of an empty block range.
+    /// Returns the outline of a block. Does not compute a block of an empty block range.
     pub(super) fn outline_at(&self, number: BlockNumber) -> Result<BlockOutline, ArchiveError> {
         let of_entry = |entry: &Entry| BlockOutline {
             transactions: entry.tx_block.header.tx_count,
@@ -347,7 +349,8 @@ impl Archive {
         self.list_ds_blocks_after(next, batch)
     }
 
-    /// Adds the removal of the pointers from DS blocks to ranges that begin at block `next` or later to `batch`.
+    /// Adds to `batch` the removal of pointers from DS blocks to ranges: the ranges that begin at block `next` or
+    /// later.
     pub(super) fn list_ds_blocks_after(&self, next: u64, batch: &mut Batch) -> Result<(), ArchiveError> {
         let pointers = self.rows.db().scan(vec![BY_DS_BLOCK]..vec![BY_DS_BLOCK.wrapping_add(1)]);
         for pointer in pointers.rev() {

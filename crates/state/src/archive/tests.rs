@@ -849,7 +849,7 @@ fn damage_of_checked_blocks_is_found_by_a_check_from_the_start() {
     assert!(finds(start));
 }
 
-/// A value of one block under the key of another block has a valid checksum, but not for this key.
+/// A value of one block is stored under the key of another block. Its checksum is valid only for the first key.
 #[test]
 fn exchanged_values_are_found() {
     let model = Model::with(&[3, 3, 3, 3]);

@@ -94,7 +94,8 @@ impl Merge {
     /// Begins a merge into a segment with this id.
     fn new(id: u32, inputs: Vec<Segment>, used: Vec<Range<u64>>) -> Self {
         let mut shape = Shape::new(id, entries_of(&inputs));
-        // Without equal entries, an input can have more buckets than its entries require.
+        // An input can have more buckets than its entries require, because an earlier merge has removed equal entries.
+        // The output needs at least as many buckets as each input.
         shape.bits = inputs.iter().map(|input| input.shape.bits).fold(shape.bits, u32::max);
         let output = SegmentWriter::new(shape.at_free_place(used));
         Self { inputs: inputs.into_iter().map(Input::new).collect(), output }
@@ -193,14 +194,14 @@ pub(super) fn old_rows() -> Range<Vec<u8>> {
     vec![OLD_BUCKETS]..vec![OLD_BUCKETS.saturating_add(1)]
 }
 
-/// Returns the segments to merge, or `None`.
+/// Returns the segments to merge, or `None` if no merge is due.
 pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
     let positions = to_merge_within(MOST_ENTRIES, segments.iter().map(|segment| segment.shape.entries))?;
     Some(positions.into_iter().filter_map(|position| segments.get(position).cloned()).collect())
 }
 
-/// Returns the positions of the segments to merge, or `None`. `sizes` are the numbers of entries of the segments.
-/// Leaves out segments that are too large for a merge into a segment of at most `most` entries.
+/// Returns the positions of the segments to merge, or `None` if no merge is due. `sizes` are the numbers of entries of
+/// the segments. Leaves out segments that are too large for a merge into a segment of at most `most` entries.
 fn to_merge_within(most: u64, sizes: impl Iterator<Item = u64>) -> Option<Vec<usize>> {
     let mut candidates: Vec<(usize, u64)> = sizes.enumerate().collect();
     loop {

@@ -10,9 +10,9 @@
 //! merged. Therefore the number of segments grows with the logarithm of the number of transactions.
 //!
 //! A row of the database has the manifest: the list of segments with their places in the file. After a merge, new
-//! segments use the places of its inputs. Each bucket has a checksum, also an empty bucket. So a bucket with other
-//! bytes is damage, and never means that a transaction does not exist. The index can be rebuilt from the record at any
-//! time, also during reads.
+//! segments can use the places of the merged segments. Each bucket has a checksum, also an empty bucket. So a bucket
+//! with other bytes is damage, and never means that a transaction does not exist. The index can be rebuilt from the
+//! record at any time, also during reads.
 
 mod entry;
 mod manifest;
@@ -144,8 +144,8 @@ impl Index {
         self.find_hash(kind, hash, newest, usize::MAX)
     }
 
-    /// Like [`find`](Self::find), but ends the search after the first segment with a position. In almost all cases, no
-    /// two transactions have the same first bytes, so this is the position of the hash.
+    /// Returns positions like [`find`](Self::find), but ends the search after the first segment with a position. In
+    /// almost all cases, no two transactions have the same first bytes, so this is the position of the hash.
     pub(super) fn find_some(
         &self,
         kind: Kind,
@@ -181,7 +181,7 @@ impl Index {
         self.find_from(self.state(), &prefixes, visible, Bounds { most, enough: usize::MAX })
     }
 
-    /// Returns the positions of up to `most` visible entries with these prefixes, from a state or a newer one.
+    /// Returns the positions of up to `most` visible entries with these prefixes, from `state` or from a newer state.
     fn find_from(
         &self,
         mut state: Arc<State>,
@@ -308,8 +308,8 @@ impl Index {
         self.check_from(self.state())
     }
 
-    /// Verifies the segments of a state. If the state is no longer the newest one, a fault can be that of a new segment
-    /// in the place of a merged one, as in a search.
+    /// Verifies the segments of a state. If a newer state exists, the damage can be that of a new segment in the place
+    /// of a merged segment. Then the function verifies the newer state.
     fn check_from(&self, mut state: Arc<State>) -> Result<u64, ArchiveError> {
         loop {
             let (checked, now) = (self.check_segments(&state), self.state());
@@ -754,7 +754,7 @@ mod tests {
         }
     }
 
-    /// A merge of equal segments makes one with more buckets than its entries require.
+    /// A merge of equal segments makes a segment with more buckets than its entries require.
     #[test]
     fn merge_of_segments_with_equal_entries_loses_nothing() {
         let index = open(&Disk::default(), &[]);

@@ -75,7 +75,7 @@ impl Shape {
         self.position..self.bucket_at(self.buckets(), self.entries)
     }
 
-    /// Returns the position of a bucket after this number of entries.
+    /// Returns the position of a bucket. `entries` is the number of entries in all earlier buckets.
     fn bucket_at(&self, bucket: u32, entries: u64) -> u64 {
         let table = size_of_table(self.buckets());
         let checksums = u64::from(bucket).saturating_mul(SEAL_LEN as u64);
@@ -83,7 +83,7 @@ impl Shape {
         self.position.saturating_add(table).saturating_add(checksums).saturating_add(entries)
     }
 
-    /// Returns the first part of a checksum.
+    /// Returns the bytes that the checksum of a bucket covers before the content of the bucket.
     fn key(&self, bucket: u32) -> [u8; 8] {
         (u64::from(self.id) << 32 | u64::from(bucket)).to_be_bytes()
     }
@@ -104,7 +104,7 @@ pub(super) struct Segment {
 impl Segment {
     /// Reads the table of a segment. Returns `None` if the table is damaged.
     pub(super) fn open(db: &Db, shape: Shape) -> Result<Option<Self>, DbError> {
-        // The last byte first: a damaged shape must not allocate memory.
+        // The last byte first: a damaged shape must not cause a large allocation.
         let end = shape.place().end;
         let is_there = i64::try_from(end).is_ok() && db.read_at(DataFile::Hashes, end.saturating_sub(1), 1)?.is_some();
         let Some(len) = usize::try_from(size_of_table(shape.buckets())).ok().filter(|_| is_there) else {
@@ -141,7 +141,7 @@ impl Segment {
 /// A writer of a segment, bucket by bucket.
 #[derive(Debug)]
 pub(super) struct SegmentWriter {
-    /// The number of entries is the maximum.
+    /// The shape of the segment, with the maximum number of entries.
     shape: Shape,
     ends: Vec<u32>,
     /// Bytes that are not written, and their position.

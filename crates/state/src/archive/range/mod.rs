@@ -1,9 +1,9 @@
 //! Empty block ranges: the stored form of consecutive empty blocks.
 //!
-//! Two ordinary empty blocks of a DS epoch differ only in number, timestamp, and the hashes of earlier blocks.
-//! Therefore the stored form of a range is one template, plus the changes at each DS epoch. A range consists of *range
-//! parts*. A range part has at most [`LONGEST`] blocks, all of one DS epoch, and the hash of its last block. The first
-//! read of a block computes the hashes of its range part, and compares the last hash with the stored hash.
+//! Two ordinary empty blocks of a DS epoch differ only in number, timestamp, and the hashes that depend on earlier
+//! blocks. Therefore the stored form of a range is one template, plus the changes at each DS epoch. A range consists of
+//! *range parts*. A range part has at most [`LONGEST`] blocks, all of one DS epoch, and the hash of its last block. The
+//! first read of a block computes the hashes of its range part, and compares the last hash with the stored hash.
 //!
 //! ```text
 //! template ─▶ Cursor ─┬─ open: a DS block            range part 1, range part 2, …
@@ -565,7 +565,8 @@ impl StoredRange {
         if before.repeats > 0 {
             out.number(before.repeats);
         }
-        // Number of blocks from that block to the first block of the range. 0 means that no block has transactions.
+        // The distance in blocks from the newest block with transactions to the first block of the range. 0 means that
+        // no block has transactions.
         let back = newest_with_transactions.and_then(|newest| tx_block.number.get().checked_sub(newest.get()));
         out.number(back.unwrap_or(0));
         out.len(parts.len());
