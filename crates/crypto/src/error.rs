@@ -25,7 +25,7 @@ pub enum SecretKeyError {
     Range,
 }
 
-/// Error of the operating system.
+/// The operating system has returned no random numbers.
 #[cfg(feature = "getrandom")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot get random numbers of the operating system")]

@@ -1,4 +1,5 @@
-//! Accounts from a mnemonic. BIP-39 gives the seed of the words, and BIP-44 the keys of a Zilliqa wallet.
+//! Accounts from a mnemonic. BIP-39 defines the seed of the words, and BIP-44 defines the paths of the keys of a
+//! Zilliqa wallet.
 
 use std::{fmt, str::FromStr};
 

@@ -1,6 +1,7 @@
 //! Arithmetic modulo the group order, the sums of points that the other modules use, and ECDSA.
 //!
-//! Two implementations have the same items. The feature `native` selects the first and has priority.
+//! Two implementations have the same items. The feature `native` selects the module `native`, and has priority over the
+//! feature `portable`.
 
 #[cfg(feature = "native")]
 mod native;

@@ -101,7 +101,8 @@ pub(crate) fn is_point(bytes: &PublicKey) -> bool {
     decode(bytes).is_some()
 }
 
-/// Returns the sum of at least one point. Fails for the point at infinity.
+/// Returns the sum of points. Fails without a point, for bytes that are not a point, and if the sum is the point at
+/// infinity.
 pub(crate) fn sum_of_points(points: &[PublicKey]) -> Result<PublicKey, AggregateError> {
     let mut sum = ProjectivePoint::IDENTITY;
     for (position, bytes) in points.iter().enumerate() {
@@ -168,7 +169,7 @@ fn read_ecdsa(signature: &[u8; 64]) -> Result<(k256::Scalar, k256::Scalar), Ecds
     number(&r).zip(number(&s)).ok_or(EcdsaError::Signature)
 }
 
-/// Returns a number below n, which may be 0.
+/// Returns a number below n, which may be 0. Returns `None` for a number that is not below n.
 fn number(bytes: &[u8; 32]) -> Option<k256::Scalar> {
     k256::Scalar::from_repr((*bytes).into()).into()
 }
