@@ -2,14 +2,15 @@
 //!
 //! `GetStateProof` returns trie nodes. They lead from the state root in the header of a Tx block to an account, and
 //! from this account to one variable of a contract. [`StateProof::verify`] returns the proven account and value, or
-//! their proven absence. It rejects a proof in which any byte is changed, missing or surplus.
+//! their proven absence. It rejects a proof with a changed byte, without a necessary node, or with a node that is not
+//! on the path.
 //!
 //! The crate has no database, no network and no C code, and compiles without the standard library. It needs an
 //! allocator.
 //!
 //! # Examples
 //!
-//! The text of a node's response, verified against a trusted state root:
+//! The example verifies the text of a node's response against a trusted state root:
 //!
 //! ```
 //! use silica_proof::{MemoryTrie, StateProof, protocol::{Account, Address, Qa, StateRoot}};

@@ -86,12 +86,12 @@ impl FromStr for StateProof {
     /// Parses a response. The text is the whole JSON-RPC response, or only its result.
     fn from_str(text: &str) -> Result<Self, ResponseError> {
         let json = serde_json::from_str(text).map_err(|error| ResponseError::Json { reason: error.to_string() })?;
-        let mut object = object("the answer", json)?;
+        let mut object = object("the response", json)?;
         if !["error", "jsonrpc", "result"].iter().any(|member| object.contains_key(*member)) {
             return Self::of_object(object);
         }
         let (error, result) = (object.remove("error"), object.remove("result"));
-        only(&object, "the answer", &["id", "jsonrpc"])?;
+        only(&object, "the response", &["id", "jsonrpc"])?;
         match (error, result) {
             (None | Some(Value::Null), Some(result)) => Self::of_object(self::object("result", result)?),
             (None | Some(Value::Null), None) => Err(ResponseError::Missing { member: "result" }),
@@ -226,10 +226,10 @@ mod tests {
         check(r#"{"accountProof":["AB"]"#, &["expected JSON", "EOF"]);
         check(r#"{"accountProof":[]} {}"#, &["expected JSON", "trailing"]);
         check(&"[".repeat(100_000), &["expected JSON", "recursion"]);
-        check("[]", &["the answer", "an object", "an array"]);
+        check("[]", &["the response", "an object", "an array"]);
         check(r#"{"result":null}"#, &["result", "an object", "null"]);
         check(r#"{"jsonrpc":"2.0"}"#, &["result is missing"]);
-        check(r#"{"result":{},"proof":1}"#, &["the answer", "\"proof\""]);
+        check(r#"{"result":{},"proof":1}"#, &["the response", "\"proof\""]);
         check("{}", &["accountProof is missing"]);
         check(r#"{"stateProof":[]}"#, &["accountProof is missing"]);
         check(r#"{"accountProof":[],"proofs":[]}"#, &["\"proofs\""]);

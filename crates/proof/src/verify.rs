@@ -50,7 +50,8 @@ impl fmt::Display for StorageValue {
     }
 }
 
-/// Reason why a result of `GetStateProof` proves nothing. The texts name the wrong member of the result.
+/// Reason why a result of `GetStateProof` proves nothing. The text names the wrong member of the result, or the wrong
+/// key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateProofError {
@@ -104,7 +105,8 @@ impl StateProof {
     ///
     /// # Errors
     ///
-    /// [`StateProofError`]: the lists prove nothing. The error names the wrong list.
+    /// [`StateProofError`]: the lists prove nothing, or the key has no contract. The error names the wrong list or the
+    /// key.
     ///
     /// # Examples
     ///
