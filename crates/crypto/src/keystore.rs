@@ -25,7 +25,7 @@ use crate::{
     key::{KeyPair, SecretKey},
 };
 
-/// The only cipher.
+/// The cipher of all supported files.
 const CIPHER: &str = "aes-128-ctr";
 /// Length of a derived key, in bytes.
 const DERIVED: usize = 32;

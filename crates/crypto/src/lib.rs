@@ -56,8 +56,8 @@
 //! - Secret numbers are erased when the value that owns them is dropped. This excludes copies that the compiler,
 //!   libsecp256k1 or `k256` leave in dead stack frames.
 //! - No error text and no `Debug` text has secret bytes.
-//! - Without `getrandom`, the crate has no source of randomness: callers pass one as an argument. All other functions
-//!   are deterministic.
+//! - Without `getrandom`, the crate has no source of randomness: callers pass a source as an argument. All other
+//!   functions are deterministic.
 //! - Of a transaction or Tx block, the crate checks only signatures and the list of micro blocks. Callers determine the
 //!   keys of a committee, and check that each member has proved possession of its key.
 //!

@@ -40,7 +40,7 @@ impl Nonces {
     }
 
     /// Derives nonces like [`deterministic`](Self::deterministic), with 32 random bytes as the additional data of RFC
-    /// 6979, section 3.6. If the random number generator is broken, the nonces are as secure as deterministic ones.
+    /// 6979, section 3.6. If the random number generator is broken, the nonces are as secure as deterministic nonces.
     pub fn hedged(key: &SecretKey, message: &[u8], rng: &mut impl CryptoRng) -> Self {
         let mut additional = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *additional);
