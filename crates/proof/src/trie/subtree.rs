@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A move up by nibbles without a fork makes the path longer ([`Subtree::prefixed`]) and hashes nothing. Several
-//! subtrees become the children of a branch node ([`Subtree::combine`]). This determines the leaf and extension nodes
-//! on top of them, which are then hashed. Therefore a trie can be stored in units of any size, even if an extension
-//! crosses units.
+//! subtrees become the children of a branch node ([`Subtree::combine`]). The branch node determines the leaf and
+//! extension nodes on top of the subtrees, and these nodes are then hashed. Therefore a trie can be stored in units of
+//! any size, even if an extension crosses units.
 
 use alloc::{boxed::Box, vec::Vec};
 
