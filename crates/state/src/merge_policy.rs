@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 ///
 /// A set is merged with all smaller sets if it has at most `factor` times as many entries as these have together. The
 /// largest such set is chosen. If no such set exists, each set has more than `factor` times as many entries as all
-/// smaller ones together. So a larger factor gives fewer sets and more merges.
+/// smaller sets together. So a larger factor gives fewer sets and more merges.
 pub(crate) fn to_merge(factor: u64, sizes: impl IntoIterator<Item = u64>) -> Option<Vec<usize>> {
     let mut by_size: Vec<(usize, u64)> = sizes.into_iter().enumerate().collect();
     by_size.sort_by_key(|(position, entries)| Reverse((*entries, *position)));

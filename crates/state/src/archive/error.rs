@@ -144,8 +144,8 @@ pub enum AppendError {
         /// Number of the given DS block.
         got: DsBlockNumber,
     },
-    /// The number of the state diffs, or their blocks, are wrong. An empty block range needs one diff for each vacuous
-    /// block, and a single block needs one diff.
+    /// The given state diffs do not belong to the given blocks, or their number is wrong. An empty block range needs
+    /// one diff for each vacuous block, and a single block needs one diff.
     #[error(
         "expected the state diffs of the vacuous blocks of the empty block range from {first}, got state diffs of other blocks"
     )]

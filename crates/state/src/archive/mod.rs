@@ -2,7 +2,7 @@
 //!
 //! One batch writes a block. A flush covers one block or several, and readers get a block only after its flush. After
 //! the flush, the head marker names the newest block. The head marker is a file outside the database. The stored data
-//! of a block never change. Only a revert or a recovery removes blocks: all blocks after an earlier block.
+//! of a block never change. Only a revert or a recovery removes blocks. It removes all blocks after an earlier block.
 //!
 //! Therefore a missing value of a block from 0 to the head is damage. A value with a wrong checksum is damage too. The
 //! state diffs are in separate files. The store removes a diff when no checkpoint needs it.
@@ -201,7 +201,8 @@ impl Archive {
             }
             archive.publish(&entry);
             if let (Some(head_marker), Some(false), Some(path)) = (&archive.head_marker, names_block, path) {
-                // The chain had relaxed durability, or the marker is damaged. The blocks may not be flushed.
+                // The chain had relaxed durability, or the marker is damaged. It is possible that the blocks are not
+                // flushed.
                 archive.rows.db().flush().map_err(ArchiveError::from)?;
                 let unwritten = |source| OpenArchiveError::HeadMarker { path: path.to_owned(), source };
                 head_marker.write(number, &hash).map_err(unwritten)?;

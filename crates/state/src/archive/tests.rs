@@ -1526,8 +1526,8 @@ fn readers_read_while_blocks_are_packed() {
     }
 }
 
-/// Returns whether a check of a record whose pages `change` has damaged finds the damage, if the check begins with
-/// block 0, and if it begins after the last block. Every query and the export return correct data or an error.
+/// Damages the pages of a record with `change`. Returns whether a check from block 0 finds the damage, and whether a
+/// check after the last block finds the damage. Every query and the export return correct data or an error.
 fn finds_damage(
     disks: &Disks,
     check_view: impl Fn(&Arc<Archive>),

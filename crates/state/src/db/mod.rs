@@ -1,4 +1,5 @@
-//! The engine: an ordered map of bytes, on disk or in memory, with data files next to it. Only this folder uses sled.
+//! The engine: an ordered map of bytes, on disk or in memory, with data files next to it. In this crate, only this
+//! folder uses sled.
 //!
 //! This module works around these limits of sled 0.34:
 //!
@@ -512,7 +513,7 @@ impl Sled {
             Durability::Relaxed => Ok(()),
             Durability::Flush => {
                 // One flush at a time. The system reports a failed flush to one caller only, and a caller must not
-                // return while another one still flushes its writes.
+                // return while another caller still flushes the writes of the first caller.
                 let _flushing = self.flushing.lock();
                 self.write(|db| db.flush())?;
                 let synced = self.with(|opened| {

@@ -84,7 +84,7 @@ impl fmt::Display for IndexKinds {
     }
 }
 
-/// The text for no kinds.
+/// The text for a value without kinds.
 const OFF: &str = "off";
 
 /// The kinds of an entry, with one bit for each kind. Entries with equal keys are one entry with several kinds.

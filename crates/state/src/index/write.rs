@@ -174,7 +174,7 @@ impl HistoryIndex {
             }
             self.publish(&upkeep, db, runs, stored, |_| {})?;
         }
-        // A new map, because views of the chain before the revert read the old one.
+        // A new map, because views of the chain before the revert read the old map.
         let recent = state.recent.read().iter().filter(|(key, _)| key.block() < kept).map(|(k, v)| (*k, *v)).collect();
         self.change(|state| {
             state.recent = Arc::new(RwLock::new(recent));

@@ -89,9 +89,9 @@ pub(crate) struct EntrySource<'a> {
 }
 
 impl EntrySource<'_> {
-    /// Reads the entries of the blocks from `first` on, below `end`. Stops at [`MANY_ENTRIES`] or [`MANY_BLOCKS`].
-    /// `sum_before` returns the sum of the changes of the balance of an address before `first`. Returns `None` if the
-    /// chain has no block `first`.
+    /// Reads the entries of the blocks from `first` on, below `end`. Stops after [`MANY_ENTRIES`] entries or
+    /// [`MANY_BLOCKS`] blocks. `sum_before` returns the sum of the changes of the balance of an address before `first`.
+    /// Returns `None` if the chain has no block `first`.
     pub(crate) fn read(
         self,
         first: BlockNumber,
@@ -113,8 +113,8 @@ impl EntrySource<'_> {
         Ok(Some(BlockEntries { first, last, hash, entries }))
     }
 
-    /// Adds the entries of a block. For a block of an empty block range, adds those of all blocks up to the next one
-    /// that can have entries, but not after `newest`. Returns the last of these blocks.
+    /// Adds the entries of a block. For a block of an empty block range, adds the entries of all blocks up to the next
+    /// block that can have entries, but not after `newest`. Returns the last of these blocks.
     fn add(
         self,
         block: BlockNumber,

@@ -45,7 +45,7 @@ struct SignalState {
     is_stopped: bool,
 }
 
-/// A revert in progress. The thread changes nothing until the value is dropped.
+/// A revert in progress. The thread begins no new work until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Paused(Arc<Signal>);
 

@@ -40,8 +40,8 @@ const INDEX_CACHE: u64 = 8 << 20;
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     /// Limit of the caches for pages of the tries and for [texts of transactions](Snapshot::cache_text), in bytes. The
-    /// texts have 1/32 of the limit. The changes since the newest checkpoint lower the limit of the pages by the memory
-    /// that they take, at most to a quarter.
+    /// texts have 1/32 of the limit. The memory of the changes since the newest checkpoint lowers the limit of the
+    /// pages, at most to a quarter.
     pub cache_bytes: u64,
     /// Length of the state history in blocks, at least 1.
     pub history: u64,

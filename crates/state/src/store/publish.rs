@@ -66,7 +66,7 @@ impl Store {
     /// opening then has less to compute.
     ///
     /// The function also closes the databases for all snapshots and readers, so that the directory can be opened again.
-    /// Their later reads from disk return an error.
+    /// Later reads of the snapshots and readers from disk return an error.
     ///
     /// # Errors
     ///

@@ -27,9 +27,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`RecoverError`]: the store still rejects blocks, and the caller may retry. After [`RecoverError::NoRoom`],
-    /// [`RecoverError::Lost`] and errors that only another process can repair, reads work as before this attempt. After
-    /// other errors, reads may fail.
+    /// [`RecoverError`]: the store still rejects blocks, and the caller may retry. After [`RecoverError::NoRoom`] and
+    /// errors that only another process can repair, reads work as before this attempt. After other errors, reads may
+    /// fail.
     pub fn recover(&mut self, number: BlockNumber, hash: &BlockHash) -> Result<Snapshot, RecoverError> {
         // If the files were replaced, reopening would open other data.
         self.databases.record.require_in_place()?;

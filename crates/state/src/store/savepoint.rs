@@ -24,17 +24,17 @@ use crate::{
 /// Maximum number of blocks with a state diff since the newest checkpoint while savepoints exist. Above this number,
 /// the store discards all savepoints.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
-/// Divisor of the limits of a checkpoint. Changes above a limit divided by this number are worth a checkpoint, because
-/// a revert, or a request for an older state after a restart, may compute them again.
+/// Divisor of the limits of a checkpoint. Changes above a limit divided by this number are worth a checkpoint. A
+/// revert, or a request for an older state after a restart, may compute such changes again.
 const MUCH: u64 = 16;
 
 impl Store {
     /// Creates a savepoint at the newest block, so that the chain can revert to this block.
     ///
     /// If no savepoint exists, or the store has discarded all savepoints, the call waits for a checkpoint in progress.
-    /// If much has changed since the newest checkpoint, and the state history permits it, the call then also writes
-    /// another checkpoint, because each revert could compute these changes again. While a savepoint exists, changes
-    /// stay in memory.
+    /// If much has changed since the newest checkpoint, each revert could compute these changes again. Then the call
+    /// also writes another checkpoint, if the state history permits it. While a savepoint exists, changes stay in
+    /// memory.
     ///
     /// # Errors
     ///

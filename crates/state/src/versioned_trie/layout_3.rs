@@ -73,7 +73,7 @@ pub(crate) fn convert(old: &Db, new: &Db, progress: &mut dyn FnMut(u64, u64)) ->
             Owner::Contract(address) => pages.write_pointer(&address, converted.into())?,
         }
     }
-    // The present checkpoint does not have these pages, so the next one can use their space.
+    // The present checkpoint does not have these pages, so the next checkpoint can use their space.
     let gone = std::mem::take(&mut conversion.gone);
     (conversion.progress)(blocks, blocks);
     for place in gone {

@@ -80,10 +80,10 @@ pub(crate) struct Manifest {
     pub regions: u32,
 }
 
-/// Maximum bytes of a page: a leaf page with a single leaf, the largest one.
+/// Maximum bytes of a page. The largest page is a leaf page with a single leaf.
 const LARGEST_PAGE: usize = LARGEST_LEAF + 64;
 /// Approximate bytes of memory for one byte of a state diff. With 10,000,000 accounts, an update takes 45 bytes of a
-/// state diff, and about 3 KB of memory: the leaf page, and its part of the node pages above it.
+/// state diff. In memory, the update takes about 3 KB: the leaf page, and its part of the node pages above it.
 const MEMORY_PER_CHANGE: u64 = 64;
 /// Layout number of the derived database. Opening converts layout 3, rebuilds a database of a layout before 3, and
 /// rejects a database of a later layout.

@@ -33,8 +33,8 @@ const MOST_REGIONS: usize = (u32::MAX / REGION) as usize;
 /// A checkpoint fills a region only if at least this number of its units is free. Otherwise it extends the file. The
 /// file has at most about three times the bytes of its pages, and about twice if the changed pages are random.
 const WORTH_FILLING: u32 = REGION / 3 * 2;
-/// A page with more units begins at a region without pages. So a page of 128 KiB and one byte takes a region of 1 MiB.
-/// Only later checkpoints can use the rest of the region.
+/// A page with more units begins at a region without pages. So a page of 128 KiB and one byte can need a new region of
+/// 1 MiB.
 const LARGE: u32 = REGION / 8;
 /// Pages with more units use the second cursor. Most pages are smaller.
 const SMALL: u32 = 32;
@@ -436,7 +436,7 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Op {
-        /// Adds pages of these lengths, and frees these pages of the earlier ones.
+        /// Adds pages of these lengths, and frees the earlier pages with these numbers.
         Checkpoint { added: Vec<usize>, freed: Vec<usize> },
         /// Begins a checkpoint like `Checkpoint`, and ends the process before its manifest is durable. The disk keeps
         /// this number of writes.

@@ -336,7 +336,7 @@ fn damage_is_found_or_harmless() {
         };
         let Ok(pages) = PageStore::open(Db::on_disk(&fixture.disk), 1 << 20, None) else { continue };
         if pages.durable() == 0 {
-            // The manifest was removed, so the state looks like one that was never written.
+            // The manifest was removed, so the state looks like a state that was never written.
             continue;
         }
         let (_, model) = &fixture.versions[1];

@@ -113,7 +113,7 @@ impl Index {
     /// Removes all entries from the index.
     pub(super) fn reset(&self) -> Result<(), DbError> {
         let mut upkeep = self.upkeep();
-        // Durable before new segments use the places of the old ones.
+        // Durable before new segments use the places of the old segments.
         self.db.remove(&[MANIFEST])?;
         self.flush()?;
         upkeep.merge = None;
@@ -196,8 +196,8 @@ impl Index {
                     entries.dedup();
                     return Ok(entries.into_iter().take(bounds.most).map(Entry::position).collect());
                 }
-                // After this function read `state`, a new segment may have taken the place of a merged one. Damage is
-                // certain only if `state` has not changed.
+                // After this function read `state`, a new segment may have taken the place of a merged segment. Damage
+                // is certain only if `state` has not changed.
                 Err(error) => {
                     let now = self.state();
                     if now.generation == state.generation {
