@@ -16,7 +16,7 @@ use crate::file::{is_same, read_exact_at, sync, write_all_at};
 /// A file next to the log of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataFile {
-    /// The pages of the tries.
+    /// The pages of the tries, or the packs of the record.
     Pages,
     /// The segments of the hash index.
     Hashes,

@@ -29,8 +29,8 @@ use crate::{
     window::{RecomputedStates, Window},
 };
 
-/// Cache of the engine for the record, in bytes. A small cache is enough, because the engine appends to the record,
-/// most blocks are in packs, and the archive has its own caches.
+/// Cache of the engine for the record, in bytes. A small cache is enough: new rows come after all other rows, most
+/// blocks are in packs, and the archive has its own caches.
 const RECORD_CACHE: u64 = 8 << 20;
 
 /// The result of opening a store.

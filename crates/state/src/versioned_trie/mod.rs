@@ -10,8 +10,7 @@
 //!   with the previous version.
 //! - [`update`] makes the next version.
 //! - [`page`] has the bytes of pages. [`pages`] reads pages through a [`cache`] and verifies them.
-//! - [`read`] has the queries. [`checkpoint`] writes a version to disk. [`layout_3`] converts pages of earlier
-//!   versions.
+//! - [`read`] has the queries. [`checkpoint`] writes a version to disk. [`layout_3`] converts the pages of layout 3.
 //!
 //! ```text
 //!   version 41      version 42        each version is a root; versions share unchanged parts
