@@ -1,9 +1,9 @@
 //! Derivation of nonces, the secret numbers of signatures.
 //!
-//! A signature does not contain its nonce, so each signer can choose the derivation. Two signatures with the same key
-//! must never have the same nonce, because they would reveal the key. All derivations use the generator HMAC-DRBG of
-//! NIST SP 800-90A with HMAC-SHA-256, with different seeds. RFC 6979 is the same generator: its steps b to g create the
-//! generator, and its step h gets numbers from it.
+//! A signature does not contain its nonce, so each signer can choose the derivation. Two different signatures with the
+//! same key must never have the same nonce, because they would reveal the key. All derivations use the generator
+//! HMAC-DRBG of NIST SP 800-90A with HMAC-SHA-256, with different seeds. RFC 6979 is the same generator: its steps b to
+//! g create the generator, and its step h gets numbers from it.
 
 use std::fmt;
 

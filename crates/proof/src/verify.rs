@@ -99,8 +99,8 @@ impl StateProof {
     /// The proof may come from an untrusted node. The root must come from a trusted block. Each node must be on the
     /// path to its key, so a change of any byte makes the proof invalid. The function hashes each node once.
     ///
-    /// The proof is valid for exactly this key. The absence of a value under another spelling of a map key does not
-    /// prove the absence of the entry. Therefore [`MapKey`](silica_protocol::MapKey) writes map keys in the form of the
+    /// The result holds for exactly this key. The absence of a value under another spelling of a map key does not prove
+    /// the absence of the entry. Therefore [`MapKey`](silica_protocol::MapKey) writes map keys in the form of the
     /// chain.
     ///
     /// # Errors

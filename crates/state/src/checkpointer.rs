@@ -239,7 +239,8 @@ impl Worker {
 }
 
 fn write(pages: &PageStore, archive: &Archive, job: &Job, is_held: impl FnOnce() -> bool) -> Result<(), StateError> {
-    // Before the checkpoint: a power failure must not lose the state diffs of blocks that the checkpoint contains.
+    // The state diffs are flushed before the checkpoint, because a power failure must not lose the diffs of blocks that
+    // the checkpoint contains.
     archive.sync_diffs()?;
     checkpoint::write(pages, job.block, &job.top)?;
     // This check is after the checkpoint, because a savepoint may have been created during the checkpoint. The index

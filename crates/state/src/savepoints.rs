@@ -44,7 +44,7 @@ impl Savepoint {
         all.count = all.count.saturating_add(1);
         let oldest = all.keep(&place);
         drop(all);
-        // After the lock, because the state can be large.
+        // The state is dropped after the lock is released, because it can be large.
         drop(oldest);
         Self { number: head.number, hash: head.hash, savepoints: Arc::clone(savepoints), state: place }
     }

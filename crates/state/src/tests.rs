@@ -74,7 +74,7 @@ fn storage_key(contract: &Address, number: u64) -> StorageKey {
     let long = |len: u64, number: u64| format!("{}{number}", "long ".repeat(len as usize));
     match (number, number % 6) {
         (0, _) => StorageKey::version(contract),
-        // Keys of several slices. Many of them have all slices except the last in common.
+        // These keys have several slices. Many of them have all slices except the last in common.
         (_, 0) => StorageKey::map_entry(contract, "long", [MapKey::string(&long(30 * (number % 5), number))]),
         (_, 1) => {
             StorageKey::map_entry(contract, "nested", [MapKey::uint((number % 7).into()), MapKey::uint(number.into())])
@@ -874,7 +874,7 @@ fn only_a_chain_that_grows_is_packed() {
     let dir = tempfile::tempdir().unwrap();
     let open = |options| Store::open(dir.path(), options).unwrap();
     let options = StoreOptions { history: 3, checkpoint_blocks: 4, ..StoreOptions::default() };
-    // A record without packs, as an earlier version has written it.
+    // The record has no packs, like a record of an earlier version.
     let store = open(StoreOptions { durability: Durability::Relaxed, ..options });
     let (mut model, mut diffs) = (Model::default(), Vec::new());
     for seed in 0..20 {
@@ -1371,7 +1371,7 @@ fn killed_process_with_relaxed_durability_leaves_a_whole_state() {
         let diff = model.diff(seed);
         commit(&store, &mut model, &diff);
         store.settle();
-        // The files at the end of the process, as the operating system has them.
+        // The copy has the files as the operating system has them at the end of the process.
         let killed = dir.path().join("killed");
         copy_directory(&dir.path().join("store"), &killed);
         let store = Store::open(&killed, StoreOptions { repair: false, ..options }).unwrap();
@@ -1949,7 +1949,7 @@ fn check_layout_3(dir: &Path) -> Vec<(u64, u64)> {
 fn state_of_layout_3_is_converted_without_loss() {
     let unpacked = unpack_layout_3();
     let progress = check_layout_3(&unpacked.path().join("layout-3"));
-    // The conversion of the state, and then the new hash index.
+    // The last 60 reports are about the new hash index. The reports before them are about the conversion of the state.
     let (state, index) = progress.split_at(progress.len() - 60);
     assert!(state.len() > 10 && state.is_sorted(), "{progress:?}");
     assert_eq!(state.last(), Some(&(60, 60)));

@@ -255,7 +255,7 @@ impl Entries {
             if let Some(at) = self.window.pass() {
                 return Ok(self.window.keys.get(at).zip(self.window.values.get(at).and_then(Option::as_deref)));
             }
-            // No trie: all batches were read, or an error ended the iterator.
+            // There is no trie if the storage is empty, all batches were read, or an error ended the iterator.
             if self.tree.is_none() {
                 return Ok(None);
             }

@@ -120,7 +120,8 @@ impl RecomputedStates {
         if version < floor {
             return Err(expired());
         }
-        // Read at each request: later checkpoints replace the checkpoint from opening, and its state diffs are removed.
+        // The manifest is read at each request, because later checkpoints replace the checkpoint from opening, and its
+        // state diffs are removed.
         let base = on_disk(&pages.manifest()).find(|state| state.version <= version);
         let readable = made.states.range(floor..=version).next_back().map(|(_, state)| state.clone());
         let nearest = [base, readable].into_iter().flatten().max_by_key(|state| state.version);

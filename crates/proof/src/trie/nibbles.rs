@@ -122,7 +122,7 @@ pub(crate) fn write_hex_prefix(path: &[u8], leaf: bool, out: &mut Vec<u8>) {
 }
 
 /// Decodes a hex-prefix encoding. Returns whether it belongs to a leaf, and its nibbles. Returns `None` if the flags
-/// are wrong.
+/// are wrong or absent.
 pub(crate) fn read_hex_prefix(bytes: &[u8]) -> Option<(bool, impl Iterator<Item = u8> + '_)> {
     let (flags, rest) = bytes.split_first()?;
     let odd = match (flags >> 4, flags & 0xf) {

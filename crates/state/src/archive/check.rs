@@ -75,13 +75,13 @@ impl Archive {
             before = Some(entry);
             progress(&done, blocks);
         }
-        // Rows that belong to no block: the head, and the label if the chain has one.
+        // The head and, if the chain has one, the label are rows that belong to no block.
         let rows = done.rows.saturating_add(1).saturating_add(u64::from(self.label()?.is_some()));
         let _hold = self.rows.hold();
         let (packs, packed) = self.rows.count_packed()?;
         let rows = rows.saturating_add(packs);
         let mut stored = packed;
-        // Without the rows of packed blocks that a crash has left in the database.
+        // The scans omit the rows of packed blocks, because a crash can leave such rows in the database.
         let before = self.rows.db().scan(Vec::new()..vec![Kind::Entry.table()]);
         let after = self.rows.db().scan(self.rows.first_key_after_packs()..vec![0xff; 2]);
         for row in before.chain(after) {

@@ -111,7 +111,7 @@ pub(super) fn list(
 ) -> Result<Vec<(Address, Position)>, ArchiveError> {
     let mut from = after.map_or_else(|| vec![TABLE], |after| key(after).to_vec());
     if after.is_some() {
-        // The lowest key after the key of the address.
+        // This byte makes the lowest key after the key of the address.
         from.push(0);
     }
     let rows = db.scan(from..vec![TABLE.saturating_add(1)]).map(|row| {

@@ -270,9 +270,10 @@ impl Archive {
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
         let Prepared { entry, mut batch, index } = prepare(record, diff.len(), last.as_deref())?;
         self.write_head(&entry.head, &mut batch);
-        // The state diff first: if its write fails, the record has nothing of the block, and the caller can retry.
+        // The state diff is written first: if its write fails, the record has nothing of the block, and the caller can
+        // retry.
         self.changes.append(entry.number(), entry.head.hash, diff).map_err(AppendError::Changes)?;
-        // Stays set if the write fails: the engine may have stored the block or not.
+        // The flag stays set if the write fails, because the engine may have stored the block or not.
         self.broken.store(true, Ordering::Release);
         self.rows.db().apply(batch).map_err(ArchiveError::from)?;
         written.push(Written { entry: Arc::new(entry), blocks: 1, index });
@@ -290,7 +291,7 @@ impl Archive {
         // The check runs again after the flush: the node must not acknowledge a block in a file that was replaced
         // before the flush.
         self.require_in_place()?;
-        // After the flush: the marker must never name a block that the record can lose.
+        // The marker is written after the flush, because it must never name a block that the record can lose.
         if let Some(head_marker) = &self.head_marker {
             head_marker.write(newest.number(), &newest.head.hash).map_err(AppendError::HeadMarker)?;
         }
@@ -315,7 +316,7 @@ impl Archive {
     /// Returns whether the function has made a pack. The caller removes no block below `limit`.
     pub(crate) fn pack(&self, limit: u64, count: u64) -> Result<bool, AppendError> {
         let Some(new) = self.rows.next_pack(limit, count)? else { return Ok(false) };
-        // The pack first: the database must not name a pack that a power failure can lose.
+        // The pack is written first, because the database must not name a pack that a power failure can lose.
         self.rows.write(&new)?;
         let written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
@@ -324,10 +325,10 @@ impl Archive {
         if let Some(last) = last {
             write_head(last.number(), &last.head.hash, FORMAT, &mut batch);
         }
-        // Stays set if the write fails: the engine may have stored the row of the pack or not.
+        // The flag stays set if the write fails, because the engine may have stored the row of the pack or not.
         self.broken.store(true, Ordering::Release);
         self.rows.db().apply(batch).and_then(|()| self.rows.db().flush()).map_err(ArchiveError::from)?;
-        // Before the next block, whose row of the head depends on the existence of packs.
+        // The pack is published before the next block, because the row of the head depends on the existence of packs.
         self.rows.publish(&new);
         self.broken.store(false, Ordering::Release);
         drop(written);

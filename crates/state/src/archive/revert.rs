@@ -96,7 +96,8 @@ impl Archive {
             head_marker.go_back(entry.number(), &entry.head.hash).map_err(AppendError::HeadMarker)?;
         }
         let db = self.rows.db().renewed();
-        // Before the removal: readers of the old handle must get an error, and not the absence of a removed block.
+        // The old handle is retired before the removal, because its readers must get an error, and not the absence of a
+        // removed block.
         self.rows.db().retire();
         db.apply(batch).and_then(|()| db.flush()).map_err(ArchiveError::from)?;
         drop(written);

@@ -1026,7 +1026,7 @@ fn deployments_are_found_by_their_sender() {
         payload[0] = 2;
         Some(seal(&HEAD, &payload))
     });
-    // A valid place in the row of another contract.
+    // The row of a contract gets the valid place of another contract.
     let [row, other] =
         [&first[0], &second].map(|of| [&[0x13], &of.contract_address().unwrap().as_bytes()[..]].concat());
     let (mut right, mut wrong) = (None, None);
@@ -1582,7 +1582,7 @@ fn damage_of_a_pack_is_found() {
         let pack = Pack::decode(&key, &Db::on_disk(&disks.chain).get(&key).unwrap().unwrap()).unwrap();
         let mut found_later = 0;
         for at in 0..pages.len() {
-            // All bits of the slots of the first pack, because a wrong slot can name another block.
+            // The test changes all bits of the slots of the first pack, because a wrong slot can name another block.
             for bit in if at < 16 { 0..8 } else { at % 8..at % 8 + 1 } {
                 disks.chain.damage_file(DataFile::Pages, |bytes| bytes[at] ^= 1 << bit);
                 let (found, later) = find();

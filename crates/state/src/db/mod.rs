@@ -460,7 +460,8 @@ impl Sled {
         if self.opened.read().is_some() {
             return Ok(());
         }
-        // Without the lock: other threads continue, and get the error that the database is closed.
+        // The engine is opened without the lock, so that other threads continue, and get the error that the database is
+        // closed.
         let opened = Opened::new(&self.path, self.options, pause)?;
         self.failed.store(false, Ordering::Release);
         *self.opened.write() = Some(opened);
@@ -512,8 +513,8 @@ impl Sled {
         match self.options.durability {
             Durability::Relaxed => Ok(()),
             Durability::Flush => {
-                // One flush at a time. The system reports a failed flush to one caller only, and a caller must not
-                // return while another caller still flushes the writes of the first caller.
+                // Only one thread flushes at a time. The system reports a failed flush to one caller only, and a caller
+                // must not return while another caller still flushes the writes of the first caller.
                 let _flushing = self.flushing.lock();
                 self.write(|db| db.flush())?;
                 let synced = self.with(|opened| {

@@ -156,7 +156,8 @@ fn check_addresses(index: &Arc<HistoryIndex>, chain: &Chain, numbers: std::ops::
                 if order == IndexOrder::NewestFirst {
                     expected.reverse();
                 }
-                // Pages of seven, as a client reads them; each page begins after the last place of the previous one.
+                // A client reads pages of at most seven places. Each page begins after the last place of the previous
+                // page.
                 let mut pages = Vec::new();
                 loop {
                     let page = view.find(query, all.0, all.1, order, 7).unwrap();
@@ -188,7 +189,8 @@ proptest! {
         let (disk, mut chain) = (Disk::default(), Chain::default());
         let (mut index, mut is_failing) = (Arc::new(open(&disk, &chain)), false);
         for (turn, operation) in (0..).zip(operations) {
-            // One address at each turn, because a comparison takes far longer than an operation.
+            // The test compares only one address at each operation, because a comparison takes far longer than an
+            // operation.
             let address = turn % ADDRESSES..turn % ADDRESSES + 1;
             match operation {
                 Operation::Add(transactions) => chain.blocks.push((transactions, chain.reverts)),
@@ -418,7 +420,7 @@ fn check_notices_other_entries_and_other_sums() {
             "block {changed}, from block {first}"
         );
     }
-    // A page with a right checksum and a wrong carry.
+    // The test writes a page with a right checksum and a wrong carry.
     let run = index.state().runs[0];
     let db = index.state().db.clone().unwrap();
     let second = run.page_at(&db, run.first).unwrap().next.unwrap();

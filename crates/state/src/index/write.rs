@@ -92,7 +92,8 @@ impl HistoryIndex {
             }
         }
         if is_anew && !upkeep.garbage.is_empty() {
-            // Before the removal of the old runs: after a crash, the old manifest must not name removed pages.
+            // The new manifest is written before the old runs are removed. So after a crash, no manifest names removed
+            // pages.
             manifest::write(&db, self.kinds, &Manifest { next_run: upkeep.next_run, ..Manifest::default() })?;
             db.flush()?;
         }
@@ -174,7 +175,7 @@ impl HistoryIndex {
             }
             self.publish(&upkeep, db, runs, stored, |_| {})?;
         }
-        // A new map, because views of the chain before the revert read the old map.
+        // The state gets a new map, because views of the chain before the revert read the old map.
         let recent = state.recent.read().iter().filter(|(key, _)| key.block() < kept).map(|(k, v)| (*k, *v)).collect();
         self.change(|state| {
             state.recent = Arc::new(RwLock::new(recent));
@@ -250,7 +251,7 @@ impl HistoryIndex {
             return Ok(());
         };
         let mut writer = RunWriter::new(upkeep.take_id());
-        // A copy, because readers need the lock.
+        // The entries are copied, because readers need the lock.
         let entries: Vec<Entry> = state.recent.read().iter().map(|(key, value)| (*key, *value)).collect();
         for entry in entries {
             writer.push(db, entry)?;
@@ -269,7 +270,7 @@ impl HistoryIndex {
         stored: Extent,
         change: impl FnOnce(&mut State),
     ) -> Result<(), ArchiveError> {
-        // The pages first: the manifest must not become durable before them.
+        // The pages are flushed first, because the manifest must not become durable before them.
         db.flush()?;
         let manifest = Manifest { stored, next_run: upkeep.next_run, runs };
         manifest::write(db, self.kinds, &manifest)?;

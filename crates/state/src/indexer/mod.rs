@@ -159,8 +159,8 @@ impl Worker {
 
     /// Adds blocks, and merges runs. Returns whether work remains.
     fn step(&self) -> Result<bool, ArchiveError> {
-        // The count of reverts first. So if a revert is in progress or begins later, the index rejects the entries of
-        // this step.
+        // The count of reverts is read first. So if a revert is in progress or begins later, the index rejects the
+        // entries of this step.
         let reverts = self.index.reverts();
         if self.signal.state.lock().reverts > 0 {
             return Ok(false);

@@ -208,7 +208,8 @@ impl Keys {
         let span = Span { from: &from, ..span };
         let absent = absent.filter(|absent| absent.starts_with(span.prefix));
         let until = absent.as_deref();
-        // Memory before pages: keys move only from memory to pages, so a key that moves during the read is not missed.
+        // Memory is read before the pages: keys move only from memory to pages, so a key that moves during the read is
+        // not missed.
         let recent = [Some(&*self.recent), older].into_iter().flatten().map(|recent| recent.take(span, until, limit));
         let mut taken: Vec<Taken> = recent.collect();
         taken.push(self.pages().take(span, until, limit)?);

@@ -268,7 +268,7 @@ impl KeyScan<'_> {
         let end = successor([&*layer, &prefix].concat());
         let mut rows = self.pages.db.scan(begin..end.clone());
         let next = rows.next().transpose()?;
-        // A bound that is larger than any item: without prefix, the span has all items up to the end of the layer.
+        // Without a prefix, the span has all items up to the end of the layer, so the bound is larger than any item.
         let last =
             if prefix.is_empty() { vec![u8::MAX; SLICE + 2] } else { end.get(LAYER..).unwrap_or_default().to_vec() };
         let bounds = (first, last);

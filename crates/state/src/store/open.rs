@@ -119,7 +119,7 @@ impl Store {
         options: StoreOptions,
         progress: Progress<'_>,
     ) -> Result<Self, OpenError> {
-        // The record first, before anything is removed: its lock rejects a directory that is in use.
+        // The record is opened before anything is removed, because its lock rejects a directory that is in use.
         let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
         let record = record.map_err(OpenError::RecordDb)?;
         // This check is before any removal. This program must not repair a record of a later format, or a record that

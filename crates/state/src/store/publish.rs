@@ -75,7 +75,7 @@ impl Store {
         if let Some(mut indexer) = self.indexer.take() {
             indexer.stop_and_store();
         }
-        // No pack competes with the last checkpoint.
+        // The thread stops first, so that it packs no blocks during the last checkpoint.
         self.checkpointer.stop();
         let written = self.write_changes();
         self.databases.record.close();

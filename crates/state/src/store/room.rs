@@ -254,7 +254,7 @@ mod tests {
         layout.take_rest().unwrap();
         assert_eq!(len(), ROOM + (4 << 20));
         layout.require_room().unwrap();
-        // A table that is larger than any disk.
+        // This table is larger than any disk.
         grow(layout.record.join("snap.0000000000000001"), 8 << 40);
         layout.extend_reserve().unwrap();
         assert_eq!(len(), ROOM + (4 << 20), "it does not take what blocks need");

@@ -46,7 +46,7 @@ impl Store {
         let head = head.ok_or(RevertError::Busy)?;
         self.checkpoint_for_savepoint(&mut writer, snapshot.window());
         let (pages, state) = (&self.core.pages, snapshot.window().newest().clone());
-        // After the checkpoint, because a checkpoint removes the undo logs.
+        // The undo logs begin after the checkpoint, because a checkpoint removes them.
         self.core.archive.remember();
         pages.keys().remember(state.version);
         Ok(Savepoint::new(head, SavepointState { state, manifest: pages.manifest() }, &self.databases.savepoints))
@@ -120,7 +120,7 @@ impl Store {
         }
         let removal = self.core.archive.blocks_after(number, &to.hash())?.ok_or(RevertError::NotThere { number })?;
         let databases = self.databases.renewed();
-        // Dropped after the new chain is published, or after an error.
+        // The value is dropped after the new chain is published, or after an error.
         let _paused = self.indexer.as_ref().map(|indexer| indexer.begin_revert(number.get().saturating_add(1)));
         // From here on, only the checkpointer of the new store may write.
         self.checkpointer.stop();

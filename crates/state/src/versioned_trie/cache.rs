@@ -87,7 +87,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Cache<K, V> {
     /// the limit. Does not keep a value that exceeds this part alone.
     pub(crate) fn insert(&self, key: K, value: V, (bytes, class): (usize, Class)) {
         let bytes = bytes.saturating_add(Self::OVERHEAD);
-        // Dropped after the lock, because values can be large trees.
+        // These values are dropped after the lock is released, because they can be large trees.
         let mut dropped = Vec::new();
         let Some(mut shard) = self.shard(&key) else { return };
         let shard = &mut *shard;

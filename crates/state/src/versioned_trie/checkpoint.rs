@@ -43,10 +43,10 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
     };
     let old = before.current.as_ref().map(|current| current.origin.clone());
     let origin = walk.write_trie(&Owner::Accounts, top, old.as_ref())?;
-    // After the account trie, whose walk finds the contracts with changed storage.
+    // The storage tries follow the account trie, whose walk finds the contracts with changed storage.
     walk.write_contracts()?;
     let written = walk.written;
-    // Before the manifest: the index must have all keys of a readable checkpoint.
+    // The key index is written before the manifest, because it must have all keys of a readable checkpoint.
     pages.keys().write_checkpoint(origin.checkpoint, version)?;
     pages.write_space(origin.checkpoint)?;
     pages.finish_checkpoint(Some(Checkpoint { block, origin }), before.current)?;
@@ -57,7 +57,8 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
 /// checkpoint used.
 fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
     let floor = before.current.as_ref().map_or(0, Checkpoint::version);
-    // Before the reuse of space: a view of an older version must get an error, and never a page of the new checkpoint.
+    // The floor is raised before space is reused, because a view of an older version must get an error, and never a
+    // page of the new checkpoint.
     pages.raise_floor(floor);
     if before.previous.is_some() {
         pages.write_manifest(Manifest { previous: None, ..before.clone() })?;

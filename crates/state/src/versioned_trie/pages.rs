@@ -408,7 +408,7 @@ impl PageStore {
             value.number(checkpoint.block.get());
             checkpoint.origin.write(&mut value);
         }
-        // The pages first: the manifest must not become durable before them.
+        // The pages are flushed first, because the manifest must not become durable before them.
         self.flush()?;
         self.db.insert(&key, &seal(&key, value.as_slice()))?;
         self.flush()?;

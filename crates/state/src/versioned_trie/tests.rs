@@ -148,7 +148,7 @@ impl Fixture {
         for first in model.leaves.keys().step_by(1 + model.leaves.len() / 7) {
             let bytes = hex::decode(first).unwrap();
             let key = Key::join(&[], &bytes, bytes.len()).unwrap();
-            // The key itself, and keys around it that need not exist.
+            // The iterations begin at the key itself, and at similar keys that need not exist.
             let neighbours = (0..key.digits()).step_by(5).map(|depth| key.with_digit(depth, key.digit(depth) ^ 1));
             for from in neighbours.chain([key]) {
                 let leaves = self.source(version).leaves(top, Some(from)).map(|leaf| leaf.unwrap());

@@ -113,7 +113,7 @@ impl Index {
     /// Removes all entries from the index.
     pub(super) fn reset(&self) -> Result<(), DbError> {
         let mut upkeep = self.upkeep();
-        // Durable before new segments use the places of the old segments.
+        // The removal must be durable before new segments use the places of the old segments.
         self.db.remove(&[MANIFEST])?;
         self.flush()?;
         upkeep.merge = None;
@@ -362,10 +362,10 @@ impl Index {
         covered: Extent,
         thawed: usize,
     ) -> Result<(), ArchiveError> {
-        // The segments first: the manifest must not become durable before them.
+        // The segments are flushed first, because the manifest must not become durable before them.
         self.flush()?;
         self.db.insert(&[MANIFEST], &write_manifest(&segments, covered, upkeep.next_segment))?;
-        // Durable before new segments use the places of segments that are no longer in the manifest.
+        // The manifest must be durable before new segments use the places of segments that it no longer names.
         self.flush()?;
         self.change(|state| {
             state.segments = segments;
@@ -677,7 +677,7 @@ mod tests {
         let reopened = Index::open(Db::on_disk(&disk)).unwrap();
         reopened.db.flush().unwrap();
         assert_eq!(end(), segments);
-        // After a failed read.
+        // After a failed read, the file has no such bytes either.
         assert!(reopened.tidy(30).unwrap());
         disk.damage_file(DataFile::Hashes, |file| file[segments - 9] ^= 1);
         let damaged = Index::open(Db::on_disk(&disk)).unwrap();

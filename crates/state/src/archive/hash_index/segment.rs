@@ -104,7 +104,7 @@ pub(super) struct Segment {
 impl Segment {
     /// Reads the table of a segment. Returns `None` if the table is damaged.
     pub(super) fn open(db: &Db, shape: Shape) -> Result<Option<Self>, DbError> {
-        // The last byte first: a damaged shape must not cause a large allocation.
+        // The last byte is read first, because a damaged shape must not cause a large allocation.
         let end = shape.place().end;
         let is_there = i64::try_from(end).is_ok() && db.read_at(DataFile::Hashes, end.saturating_sub(1), 1)?.is_some();
         let Some(len) = usize::try_from(size_of_table(shape.buckets())).ok().filter(|_| is_there) else {

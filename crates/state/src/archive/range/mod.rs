@@ -610,7 +610,7 @@ impl StoredRange {
         };
         let (mut parts, mut start) = (Vec::new(), 0_u64);
         let count: usize = reader.number("number of range parts")?;
-        // Before the loop: reading a block of a range takes time that grows with the number of its parts.
+        // This check limits the time to read a block of a range, which grows with the number of its parts.
         if count > PARTS {
             return Err(Malformed("number of range parts"));
         }
