@@ -28,8 +28,8 @@ use crate::{
 
 /// The block whose values bring a pack to this number of bytes is the last block of the pack.
 const BYTES: usize = if cfg!(test) { 128 << 10 } else { 4 << 20 };
-/// Free bytes of the disk below which the record gets no packs. A pack needs space, and sled keeps the space of its
-/// rows.
+/// Free bytes of the disk below which the record gets no packs. A pack needs space, and sled does not free the space of
+/// the rows that move to the pack.
 const FREE: u64 = 64 * BYTES as u64;
 /// Bytes that a reader of one row reads first. The part of a block with few transactions is smaller.
 const FIRST_READ: usize = 4096;

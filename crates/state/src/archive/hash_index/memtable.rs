@@ -11,7 +11,7 @@ use crate::db::Db;
 /// Number of entries that are inserted under one lock. Readers can lock the memtable between two such insertions.
 const CHUNK: usize = 256;
 
-/// The blocks in the index, in memory or on disk.
+/// The extent of all blocks in the index, in memory or on disk, and the undo log.
 #[derive(Debug, Default)]
 pub(super) struct Memtable {
     pub(super) extent: Extent,

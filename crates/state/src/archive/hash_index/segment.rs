@@ -150,7 +150,7 @@ pub(super) struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// Begins a segment. No other segment has bytes in the place of this shape.
+    /// Begins a segment. The place of this shape must not overlap the place of another segment.
     pub(super) fn new(shape: Shape) -> Self {
         Self { shape, ends: Vec::new(), buffer: Vec::new(), position: shape.bucket_at(0, 0) }
     }
@@ -164,7 +164,7 @@ impl SegmentWriter {
         u32::try_from(self.ends.len()).ok().filter(|bucket| *bucket < self.shape.buckets())
     }
 
-    /// Writes the next bucket. Its entries ascend.
+    /// Writes the next bucket. The entries must ascend.
     pub(super) fn add(&mut self, db: &Db, entries: &[Entry]) -> Result<(), ArchiveError> {
         let Some(bucket) = self.next_bucket() else { return Ok(()) };
         let before = self.ends.last().copied().unwrap_or(0);

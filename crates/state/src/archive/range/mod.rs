@@ -366,17 +366,17 @@ impl RangePart {
 
 /// Makes the headers of a range, one after the other.
 struct Cursor {
-    /// Header of the newest Tx block that the cursor has made.
+    /// Header of the newest Tx block that the cursor has made. At first, a header with values of the template.
     tx: TxBlockHeader,
     micro: Vec<MicroBlockHeader>,
     infos: Vec<MbInfo>,
     /// Reward and state delta hash of an ordinary block. A vacuous block has other values.
     ordinary: (Qa, StateDeltaHash),
-    /// Hash of the newest Tx block that the cursor has made.
+    /// Hash of the block before the next Tx block.
     hash: BlockHash,
     /// Number of the next Tx block.
     next: u64,
-    /// Header of the newest DS block made.
+    /// Header of the newest DS block that the cursor has made, or the header in the template.
     ds: DsBlockHeader,
     /// Number and hash of the DS block in force.
     ds_number: DsBlockNumber,
