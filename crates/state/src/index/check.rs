@@ -65,7 +65,7 @@ pub(crate) fn check(
     let state = State { db: Some(db.clone()), runs, ..State::default() };
     let mut next = first;
     while next.get() < extent.blocks {
-        // If the index is right before a block, its sums before the block are right too.
+        // If the entries of all blocks before `next` are correct, the sums of these entries are correct too.
         let before = next.previous().map(|block| IndexPosition { block, position: u32::MAX }.place());
         let sum_before = |address: &Address| before.map_or(Ok(0), |place| state.sum(address, place));
         let Some(blocks) = read(kinds, next, extent.blocks, &sum_before)? else { break };

@@ -115,9 +115,9 @@ fn decode(payload: &[u8]) -> Result<Page, Malformed> {
 
 /// Writes an entry after the entry `last`:
 ///
-/// - the number of first bytes of the subject that are those of `last`;
-/// - if these are not all: the number of further bytes, and the bytes. The remaining bytes of the subject are 0;
-/// - the block. For the subject of `last`: the difference to its block;
+/// - the number of bytes that the subject and the subject of `last` have in common at their beginning;
+/// - if the subjects differ: the number of further bytes, and these bytes. The remaining bytes of the subject are 0;
+/// - the block, or if the subjects are equal, the difference to the block of `last`;
 /// - the position, the kinds, and the change if the kinds have one.
 fn write_entry(out: &mut Writer, last: Option<Key>, Key { subject, place }: Key, Value { kinds, change }: Value) {
     let before = last.map_or([0; SUBJECT], |last| last.subject.0);

@@ -19,7 +19,7 @@ impl Store {
     /// newest flushed block. The store discards all later writes, and accepts blocks again. Returns a snapshot of the
     /// chain at this block.
     ///
-    /// If this block is the newest block, the store accepts blocks, and no block is unflushed, the engines stay open.
+    /// The engines stay open if this block is the newest block, all blocks are flushed, and the store accepts blocks.
     /// Otherwise the function closes and reopens the engines, because they accept no writes after a failure. One batch
     /// removes later blocks from the record. Then the store opens as after a crash, so its state may need a replay.
     /// Older snapshots return data from memory. For all other queries they return
@@ -27,7 +27,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`RecoverError`]: the store still rejects blocks, and the caller may retry. After [`RecoverError::NoRoom`] and
+    /// [`RecoverError`]: the store has not recovered, and the caller may retry. After [`RecoverError::NoRoom`] and
     /// errors that only another process can repair, reads work as before this attempt. After other errors, reads may
     /// fail.
     pub fn recover(&mut self, number: BlockNumber, hash: &BlockHash) -> Result<Snapshot, RecoverError> {

@@ -329,7 +329,7 @@ impl Branch {
         }
     }
 
-    /// Returns the place of the page below a digit if this page is not in memory.
+    /// Returns the place of the page below a digit, or `None` if the child is in memory or does not exist.
     pub(crate) fn stored_child(&self, digit: u8) -> Option<PagePlace> {
         match self.changed(digit).map(|child| child.body()) {
             Some(Body::Stored(stored)) => Some(stored.place),
