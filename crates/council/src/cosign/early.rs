@@ -1,4 +1,4 @@
-//! Messages `Ready` that arrive before the leader begins the round.
+//! Messages `Ready` that arrive at a member before it begins their round.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::{
 };
 use crate::{entry::Height, network::NetworkId};
 
-/// The latest `Ready` of each member. Members decide a body at different times, so a leader can be the last one.
+/// The latest `Ready` of each member. Members decide a body at different times, and the leader can be the last of them.
 #[derive(Clone, Debug, Default)]
 pub struct EarlyReadys(BTreeMap<usize, CoSignMessage>);
 
 impl EarlyReadys {
-    /// Keeps a message `Ready`. A later session of the member replaces an earlier one.
+    /// Keeps a message `Ready`, in place of an earlier message of the same member.
     ///
     /// # Errors
     ///
-    /// [`Rejected`] if the message is another one, the member has sent a `Ready` of a later session, the committee has
+    /// [`Rejected`] if the message is not a `Ready`, the member has sent a `Ready` of a later session, the committee has
     /// no such member, or the signature is false.
     pub fn keep(
         &mut self,

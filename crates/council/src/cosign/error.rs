@@ -5,7 +5,8 @@ use silica_crypto::{AggregateError, RoundValueError, VerifyError};
 use super::message::SessionId;
 use crate::entry::EntryId;
 
-/// Reason why a message of a session is rejected. The message has no effect on the session, except a false challenge.
+/// Reason why a message of a session is rejected. A rejected message has no effect on the session, with two exceptions:
+/// a false challenge ends the attempt of a signer, and a leader excludes the sender of false points or responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejected {
@@ -55,7 +56,7 @@ pub enum Rejected {
         /// Position of the sender.
         got: usize,
     },
-    /// The message is not due. The member has answered it before, or an earlier message is missing.
+    /// The message is not due. For example, the member has answered it before, or an earlier message is missing.
     #[error("message: expected the next message of the session, got another one")]
     NotDue,
     /// A list has another length.

@@ -20,7 +20,7 @@ use crate::entry::{ItemSignatures, Seal};
 /// An action of the leader after a message or a timer.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// Open this attempt at the signer of the leader, and send its `Ready` to all members.
+    /// Open this attempt at the signer of the leader, and send the `Ready` of this signer to all members.
     Open(u8),
     /// Send the `Ready` of the leader again, to one member or to all.
     Remind(Option<usize>),
@@ -129,7 +129,7 @@ impl Leader {
         }
     }
 
-    /// Handles the end of a time, if the phase is that of the start of the timer.
+    /// Handles the end of a timer. A timer that began in an earlier phase has no effect.
     pub(super) fn timer(&mut self, kind: TimerKind, step: u32) -> Vec<Action> {
         if step != self.step {
             return Vec::new();
@@ -137,7 +137,8 @@ impl Leader {
         match (&self.phase, kind) {
             (Phase::Collecting { is_enough: true, .. }, TimerKind::Stragglers) => self.choose(),
             (Phase::Collecting { is_enough, .. }, TimerKind::Step) => {
-                // With too few other members for a quorum, the session needs an excluded member. It can be only slow.
+                // The other members are too few for a quorum, so the session needs the excluded members. Such a member
+                // can be slow, and correct.
                 if !is_enough {
                     self.excluded.clear();
                 }
@@ -186,7 +187,7 @@ impl Leader {
     }
 
     /// Chooses the signers: the leader, and the first members in an order that begins one member later at each Tx
-    /// block. So each member signs some of the blocks.
+    /// block. So each member that answers in time signs some of the blocks.
     fn choose(&mut self) -> Vec<Action> {
         let Phase::Collecting { mut readys, .. } = mem::replace(&mut self.phase, Phase::Ended) else {
             return Vec::new();
@@ -315,7 +316,7 @@ impl Leader {
     }
 }
 
-/// The second round begins with the signatures of the first.
+/// Returns the round of an attempt: the second one if the signatures of the first round exist.
 fn round(first: Option<&Vec<Signature>>) -> CoSignRound {
     if first.is_some() { CoSignRound::Second } else { CoSignRound::First }
 }

@@ -75,7 +75,7 @@ impl Signer {
         Some(ready)
     }
 
-    /// Handles a message of the leader, and returns the answer.
+    /// Handles a message of the leader. Returns the answer, or `None` if the message needs no answer.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Signer {
         }
     }
 
-    /// Answers a `Set` with the points of the first round. Ignores a set of other members.
+    /// Answers a `Set` with the points of the first round. Ignores a set without this member.
     fn commit(
         &self,
         open: &mut Attempt,

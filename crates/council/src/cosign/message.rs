@@ -47,7 +47,7 @@ pub enum CoSignRound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemHashes(pub [CommitHash; 2]);
 
-/// A `Ready` as it is part of a `Set`.
+/// The part of a `Ready` that a `Set` contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedReady {
     /// The hashes of each item.

@@ -20,7 +20,8 @@
 //! The leader excludes a member that is silent or sends false messages, and starts another attempt with new nonces. A
 //! message `Ready` of the leader starts an attempt: the members answer with a `Ready` of their own. If the session
 //! fails, the next round of the height has another leader. In its later rounds of the height, a leader begins without
-//! the members that it has excluded. If the other members are too few for a quorum, the leader includes them again.
+//! the members that it has excluded. If the other members are too few for a quorum, the leader includes the excluded
+//! members again.
 
 mod early;
 mod error;

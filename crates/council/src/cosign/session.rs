@@ -81,7 +81,7 @@ pub enum Effect {
 /// A member that co-signs a decided body.
 ///
 /// The session has no clock and no random numbers of its own. It keeps nonces in memory only. After a restart, the
-/// member creates a new session, which has new nonces and answers nothing of the earlier session.
+/// member creates a new session, which has new nonces and answers no message of the earlier session.
 #[derive(Debug)]
 pub struct Session {
     task: Arc<CoSignTask>,

@@ -129,8 +129,8 @@ impl SignerSet {
         self.positions().zip(points).try_for_each(|(member, points)| self.check_points(round, member, points))
     }
 
-    /// Computes the challenge of each item from the checked points of all signers. `first` has the signatures of the
-    /// first round, in the second round.
+    /// Computes the challenge of each item from the checked points of all signers. In the second round, `first` has the
+    /// signatures of the first round.
     pub(super) fn challenges(
         &self,
         task: &CoSignTask,

@@ -1,7 +1,7 @@
 //! Seeded simulations of sessions: messages are lost, repeated and reordered, and members are silent, send false
 //! messages or crash.
 //!
-//! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs more seeds, and `COUNCIL_SEED=7` one of them.
+//! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs 1,000 seeds, and `COUNCIL_SEED=7` runs seed 7.
 #![expect(
     clippy::wildcard_enum_match_arm,
     clippy::needless_pass_by_value,
@@ -63,7 +63,7 @@ enum Event {
     Restart(usize),
 }
 
-/// The number of a message in the sequence, from 1 to 9.
+/// Returns the number of a message in the sequence of a session, from 1 to 9.
 fn kind(message: &CoSignMessage) -> u8 {
     message.encode()[0]
 }
@@ -415,7 +415,7 @@ fn sessions_end_with_a_seal_or_a_named_failure() {
         failures.extend(world.failures.values().map(name));
     }
     println!("{seals} seals, {faults} faults, failures: {failures:?}");
-    // The runs reach what they are for.
+    // The runs reach seals, faults and several kinds of failures.
     assert!(!are_all || (seals >= 60 && faults > 0 && failures.len() >= 2));
 }
 

@@ -86,7 +86,7 @@ impl Table {
         }
     }
 
-    /// Ends all timers of the leader that are running, of this kind.
+    /// Ends all running timers of this kind at the leader.
     fn time(&mut self, leader: usize, kind: TimerKind) {
         let (due, rest) = std::mem::take(&mut self.timers).into_iter().partition(|timer| timer.kind == kind);
         self.timers = rest;
@@ -402,7 +402,7 @@ fn a_false_set_is_not_answered() {
     check(&[true; 4], all, Err(Rejected::Signers { expected: 3, got: 4 }));
     check(&[false, true, true, true], readys.clone(), Err(Rejected::Signers { expected: 3, got: 3 }));
     check(&[true; 3], readys.clone(), Err(Rejected::Length { field: "signers", expected: 4, got: 3 }));
-    // A set of other members is valid.
+    // A set without this member is valid.
     check(&[true, false, true, true], readys.clone(), Ok(Vec::new()));
     // The member still answers the true set.
     assert_eq!(table.receive(1, &set).map(|effects| effects.len()), Ok(1));
@@ -482,7 +482,7 @@ fn a_member_that_restarts_answers_nothing_of_the_earlier_session() {
     table.sessions[1] = Session::new(task(4, 1), table.keys[1].clone(), 1, EarlyReadys::default());
     let effects = table.sessions[1].start_round(0, 0, &mut table.rng);
     assert_eq!(table.receive(1, &challenge), Err(Rejected::NotDue));
-    // The leader excludes it for the round, and the others seal.
+    // The leader excludes this member for the round, and the others seal.
     table.act(1, effects);
     for (to, message) in challenges {
         let effects = table.receive(to, &message).unwrap_or_default();
@@ -545,7 +545,7 @@ fn a_new_round_drops_the_session_of_the_earlier_one() {
     table.results.clear();
     table.deliver(Some);
     assert!(table.seal().signers[2]);
-    // The earlier round does not come back.
+    // Neither the earlier round nor the current one begins again.
     assert_eq!(table.sessions[1].start_round(0, 0, &mut table.rng), []);
     assert_eq!(table.sessions[1].start_round(1, 0, &mut table.rng), []);
 }
@@ -578,7 +578,7 @@ fn messages_of_other_senders_and_bodies_are_rejected() {
     let length = Rejected::Length { field: "hashes", expected: 2, got: 0 };
     assert_eq!(table.receive(0, &message), Err(length));
     let earlier = SessionId { height: Height::new(1).unwrap(), ..set.session };
-    // The signature of another key is not verified.
+    // The session rejects a message of another height before it verifies the signature, which is of another key.
     let message = CoSignMessage::new(&network, earlier, 0, set.content.clone(), &table.keys[3]);
     assert_eq!(table.receive(1, &message), Err(Rejected::Session { expected: set.session, got: earlier }));
 }
