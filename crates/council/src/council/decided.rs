@@ -24,7 +24,8 @@ pub(super) struct DecidedBody {
     /// The executed block. A failed commit consumes it.
     pub(super) executed: Option<ExecutedBlock>,
     pub(super) session: Session,
-    /// The seal that the session of this member made. A later session does not replace it.
+    /// The seal that the session of this member made, or that this member proposed before a restart. A seal of a later
+    /// round does not replace it.
     pub(super) own: Option<Entry>,
     /// The latest valid seals.
     seals: Vec<Entry>,
@@ -69,7 +70,7 @@ impl DecidedBody {
         self.seals.push(entry);
     }
 
-    /// Returns the bytes of a seal that is known to be valid.
+    /// Returns the bytes of a seal that this member made or found valid; `None` for another seal.
     pub(super) fn bytes_of(&self, id: EntryId) -> Option<Arc<[u8]>> {
         let known = self.own.iter().chain(&self.seals).find(|entry| entry.id == id);
         known.map(|entry| Arc::clone(&entry.bytes))
@@ -82,7 +83,7 @@ impl DecidedBody {
         seal_with(executed, &proposal, &Committees::fixed(self.session.task().committee.iter().copied()))
     }
 
-    /// Keeps the seal among the effects of the session as the proposal of this member.
+    /// Keeps the first seal of the session as the proposal of this member. Returns the effects as they are.
     pub(super) fn note(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
         for effect in &effects {
             if let (Effect::Sealed(seal), None) = (effect, &self.own) {

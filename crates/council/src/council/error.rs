@@ -41,7 +41,7 @@ pub enum ProposalError {
         got: usize,
     },
     /// There are no transactions, and the longest time without a block is not over. The caller tries again when a
-    /// transaction arrives, or at this time.
+    /// transaction arrives, or at the time `due`.
     #[error("transactions: expected at least one before {due}, got none")]
     Empty {
         /// The earliest timestamp of a body without transactions.

@@ -53,7 +53,8 @@ use crate::{
 /// body to [`decide`](Self::decide) again. Then the caller passes its own proposals of the next height to
 /// [`restore_own`](Self::restore_own), and other entries to [`judge`](Self::judge).
 ///
-/// For another height than [`next_height`](Self::next_height), the methods have no effect, and return both heights.
+/// For another height than [`next_height`](Self::next_height), [`propose`](Self::propose), [`judge`](Self::judge) and
+/// `decide` have no effect, and their result names both heights.
 #[derive(Debug)]
 pub struct Council {
     network: NetworkId,
@@ -112,23 +113,23 @@ impl Council {
         self.index
     }
 
-    /// Returns the height that is due if `head` is the number of the last committed block: the body of the next block,
-    /// or its seal if the body is decided. Returns `None` at the end of the range.
+    /// Returns the height that is due if `head` is the number of the last committed block. It is the height of the body
+    /// of the next block, or of the seal if the body is decided. Returns `None` at the end of the range.
     pub fn next_height(&self, head: BlockNumber) -> Option<Height> {
         let next = head.next()?;
         let is_decided = self.next.number == next && self.next.decided.is_some();
         if is_decided { Height::of_seal(next) } else { Height::of_body(next) }
     }
 
-    /// Returns the decided body whose seal is due.
+    /// Returns the decided body whose seal is due; `None` if the body of the next block is not decided.
     pub fn decided_body(&self) -> Option<&Entry> {
         self.next.decided.as_ref().map(|decided| &decided.entry)
     }
 
     /// Returns the entry that this member proposes in a round.
     ///
-    /// In the same round, the member always proposes the same body again. In a later round, it proposes the body again
-    /// if the timestamp is still near the clock. A seal is the result of the session of this member.
+    /// In the same round, the member proposes the same body again. In a later round or after a restart, it proposes the
+    /// body again if the timestamp is still near the clock. A seal is the result of the session of this member.
     ///
     /// # Errors
     ///
@@ -291,8 +292,8 @@ impl Council {
         (body.transactions.is_empty() && !is_vacuous && body.timestamp < due).then_some(due)
     }
 
-    /// Processes a decision of the committee. `bytes` can be `None` if this member proposed the entry or found it
-    /// valid.
+    /// Processes a decision of the committee. `bytes` can be `None` if this member still has the entry: its own latest
+    /// proposal, or one of the latest four bodies or seals that it found valid.
     ///
     /// A second call with the same body has no effect. After a failed commit, the caller recovers the chain, and calls
     /// the function again: the block is the same.

@@ -56,7 +56,7 @@ impl Member {
         self.council.next_height(self.disk.head().header.number).unwrap()
     }
 
-    /// Proposes at the next height, in a round with a time in microseconds after the start.
+    /// Proposes at the next height in a round. `after` is the time in microseconds after the start.
     fn propose(&mut self, round: u32, after: u64) -> Result<Entry, ProposalError> {
         let height = self.height();
         self.council.propose(&mut self.disk, height, round, Timestamp::new(self.now + after))
@@ -67,7 +67,7 @@ impl Member {
         self.council.judge(&mut self.disk, height, bytes, rule)
     }
 
-    /// Judges the first proposal of round 0, with a time in microseconds after the start.
+    /// Judges the first proposal of round 0. `after` is the time in microseconds after the start.
     fn judge_at(&mut self, bytes: &[u8], after: u64) -> Verdict {
         let now = Timestamp::new(self.now + after);
         self.judge(bytes, Rule::FirstProposal { round: 0, now })
@@ -166,7 +166,7 @@ fn heights_alternate_and_survive_a_restart() {
     let body = member.propose(0, 0).unwrap();
     member.decide(body.id, None).unwrap();
     assert_eq!((member.height().get(), member.council.decided_body()), (2, Some(&body)));
-    // The decision again has no effect, and another one is a conflict.
+    // The same decision again has no effect, and another decision is a conflict.
     let first = Height::new(1).unwrap();
     assert!(matches!(member.council.decide(&mut member.disk, first, body.id, None), Ok(Decided::Body)));
     let error = member.council.decide(&mut member.disk, first, EntryId::new([1; 32]), None).unwrap_err();
@@ -273,7 +273,7 @@ fn a_needlessly_empty_body_is_withheld() {
     assert!(matches!(member.propose(0, 0), Err(ProposalError::Empty { .. })));
 }
 
-/// Every member of every header is compared.
+/// A change of any field of any header makes a body invalid.
 #[test]
 fn a_false_body_is_invalid_at_all_times() {
     let mut member = Member::new();
@@ -410,7 +410,7 @@ fn a_dropped_candidate_is_executed_again() {
         assert!(matches!(member.judge(bytes, Rule::Accepted), Verdict::Valid(_)));
     }
     assert_eq!((member.disk.executions, member.council.next.candidates.len()), (5, 4));
-    // The latest ones are known.
+    // The latest candidates are known.
     assert!(matches!(member.judge(&bodies[4], Rule::Accepted), Verdict::Valid(_)));
     assert_eq!(member.disk.executions, 5);
     let id = EntryId::of_body(&member.network.id(), member.height(), &bodies[0]);
@@ -469,7 +469,7 @@ fn a_false_seal_is_invalid() {
     let mut member = Member::new();
     let earlier = member.make_block();
     let body = member.propose(0, 0).unwrap();
-    // A seal before its body has no verdict.
+    // A seal has no verdict before the decision of its body.
     let seal_height = member.height().next().unwrap();
     let early = member.council.judge(&mut member.disk, seal_height, &earlier[1].bytes, Rule::Accepted);
     assert!(matches!(early, Verdict::Withheld(Withheld::Height { .. })), "{early:?}");
@@ -549,7 +549,7 @@ fn an_early_ready_waits_for_the_decision() {
     };
     assert!(sent(|content| matches!(content, Content::Ready { .. })), "{effects:?}");
     assert!(sent(|content| matches!(content, Content::Set { .. })), "{effects:?}");
-    // The round of another height has no effect. The begin of a later round names the open session.
+    // The round of another height has no effect. The start of a later round reports the failure of the open session.
     let other = Height::new(4).unwrap();
     assert_eq!(members[leader].council.start_round(other, 0, &mut none), []);
     let effects = members[leader].council.start_round(seal_height, 1, &mut none);
@@ -588,7 +588,7 @@ fn state_of_earlier_blocks_is_dropped() {
     let [mut fast, mut slow] = [0, 1].map(|index| Member::at(network.clone(), index));
     let stale = slow.propose(0, 0).unwrap();
     let [body, seal] = fast.make_block();
-    // The chain of the slow member gets the block by another way.
+    // The chain of the slow member gets the block without the council of this member.
     let mut other = Council::new(&network, testing::keys(4).remove(3)).unwrap();
     let height = slow.height();
     other.decide(&mut slow.disk, height, body.id, Some(&body.bytes)).unwrap();

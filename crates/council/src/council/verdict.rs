@@ -40,7 +40,7 @@ pub enum Rule {
 pub enum Verdict {
     /// The entry is valid at the next height of this member.
     Valid(EntryId),
-    /// The entry is invalid. Every correct member has this verdict at all times.
+    /// The entry is invalid. Every correct member with the same chain and network file has this verdict, at all times.
     Invalid {
         /// The id that the bytes have.
         id: EntryId,

@@ -6,7 +6,8 @@ use super::*;
 use crate::entry::{ItemSignatures, Seal};
 
 impl World {
-    /// Sends a false proposal in place of `entry`, or two different ones. Returns whether the proposer sends one.
+    /// Sends a false entry, or two different bodies, in place of `entry`. Returns `false` if the proposer sends
+    /// nothing.
     pub(super) fn forge(&mut self, height: Height, round: u32, time: u64, entry: &Entry) -> bool {
         let forged = match height.kind() {
             EntryKind::Body if self.draw(3) == 0 => return self.two_bodies(height, round, time, entry),

@@ -1,7 +1,7 @@
 //! Seeded simulations of a network: members propose, judge, decide and co-sign, and members crash, send false messages,
 //! and lose messages. A referee takes the place of the agreement, and counts the votes of each round.
 //!
-//! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs more seeds, and `COUNCIL_SEED=7` one of them.
+//! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs 1,000 seeds, and `COUNCIL_SEED=7` runs seed 7.
 
 mod forgeries;
 mod node;
@@ -48,7 +48,7 @@ struct World {
     crashes: u64,
     full: u64,
     forgeries: u64,
-    /// Whether nothing of this happens now.
+    /// Whether none of these events happens at present.
     is_quiet: bool,
     decided: BTreeMap<Height, EntryId>,
     bytes: BTreeMap<Height, Arc<[u8]>>,
@@ -57,7 +57,7 @@ struct World {
     nonces: BTreeMap<usize, u64>,
     supply: Qa,
     genesis_root: StateRoot,
-    /// The records of the first member that committed a block.
+    /// The record of each block, from the first member that committed the block.
     records: BTreeMap<BlockNumber, BlockRecord>,
     /// The height up to which each member is checked.
     checked: BTreeMap<usize, Height>,
@@ -78,7 +78,7 @@ impl World {
     fn new(seed: u64, members: usize) -> Self {
         let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678;
         let network = Arc::new(testing::network(members, &[]));
-        // The clocks of some members are too far away.
+        // The clocks of some members differ from the time of the simulation by more than the drift.
         let skew = |index: usize, random: &mut u64| match next(random, 4) {
             0 if index < network.faults() => 6_000,
             1 if index < network.faults() => -6_000,
@@ -136,7 +136,7 @@ impl World {
         self.seen.insert(what.into());
     }
 
-    /// Stops a member with the rate of crashes. Returns whether it runs.
+    /// Crashes a member at the rate of crashes. Returns whether the member runs.
     fn survives(&mut self, index: usize) -> bool {
         if self.happens(self.crashes) {
             let until = self.time + self.draw(15_000);
@@ -269,7 +269,8 @@ impl World {
         }
     }
 
-    /// Sends a first proposal. Returns the members that vote for it. `certain` names members that get it for certain.
+    /// Sends a first proposal. Returns the members that vote for it. The proposal is not lost on the way to a member
+    /// for which `certain` returns `true`.
     fn votes(
         &mut self,
         height: Height,
@@ -438,7 +439,7 @@ fn members_agree_in_every_run() {
         "an entry of another member",
         "two bodies of one proposer",
     ];
-    // The runs reach what they are for.
+    // The runs reach all expected events.
     assert!(!are_all || expected.iter().all(|what| seen.contains(*what)), "{seen:?}");
 }
 

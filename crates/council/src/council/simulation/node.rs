@@ -175,7 +175,7 @@ impl Node {
     }
 
     fn write(&mut self, height: Height, entry: &Entry, is_own: bool, is_decided: bool) {
-        // A decided record comes before others, as a restart reads it.
+        // A decided record comes first, because a restart needs the decided body before other entries.
         let at = if is_decided { 0 } else { self.journal.len() };
         self.journal.insert(at, Journalled { height, entry: entry.clone(), is_own, is_decided });
     }
