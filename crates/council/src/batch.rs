@@ -13,7 +13,8 @@ pub const MAX_TRANSACTION: usize = MAX_BATCH - 2 * NUMBER;
 /// Minimum size at which a member sends a batch at once, in bytes.
 const FULL_BATCH: usize = 64 * 1024;
 
-/// Bytes in front of the transactions of a batch, and in front of each transaction: a number.
+/// Length of a number, in bytes. The count of transactions is at the start of a batch, and a length is in front of each
+/// transaction.
 const NUMBER: usize = 4;
 
 /// Transactions that a member has admitted, in the order of their admission.
@@ -116,7 +117,7 @@ mod tests {
             let signature = transaction.signature();
             UnsignedTransaction { data: "x".repeat(data), ..transaction.into_unsigned() }.with_signature(signature)
         };
-        // The numbers of bytes in front of the data have three bytes each at this size.
+        // The encoded lengths in front of the data have three bytes each at this size.
         let frame = transaction(100_000).encode().len() - 100_000;
         let made = transaction(len - frame);
         assert_eq!(made.encode().len(), len);

@@ -2,7 +2,8 @@
 
 use silica_crypto::cosign;
 
-/// Largest number of members. With one shard, the co-signature messages of this committee fit [`MAX_COSIGN_MESSAGE`].
+/// Largest number of members. With one shard, the co-signature messages of a committee of this size fit
+/// [`MAX_COSIGN_MESSAGE`].
 pub const MAX_MEMBERS: usize = 64;
 
 /// Largest co-signature message, in bytes.
@@ -46,13 +47,14 @@ mod tests {
         assert_eq!(expected.map(|(members, _)| (members, max_shards(members))), expected);
     }
 
-    /// The agreement needs more than two thirds of the members, and a block a fixed number of signers.
+    /// The agreement needs more than two thirds of the members. A block needs the exact number of signers of the
+    /// quorum.
     #[test]
     fn signers_are_the_quorum_of_every_committee() {
         for members in 1..=MAX_MEMBERS {
             assert_eq!(cosign::quorum(members), members * 2 / 3 + 1, "{members} members");
         }
-        // The two numbers differ from this size on.
+        // The smallest committee for which the two numbers differ.
         assert_ne!(cosign::quorum(1_003), 1_003 * 2 / 3 + 1);
     }
 }

@@ -12,8 +12,8 @@
 //!         propose  judge       decide          messages   judge   decide
 //! ```
 //!
-//! A [`Council`] is one member. Its caller runs the agreement on ids. The caller broadcasts entries, votes, keeps a
-//! journal, and calls the council on the thread that owns the chain.
+//! A [`Council`] is one member. Its caller runs the agreement on the ids of entries. The caller broadcasts entries,
+//! sends votes, keeps a journal, and calls the council on the thread that owns the chain.
 //!
 //! # Modules
 //!
@@ -39,8 +39,8 @@
 //!
 //! - The crate has no clock, no socket and no random numbers of its own. No result depends on the order of a hash map.
 //! - A value has one byte form only. A decoder rejects every other form, and never panics.
-//! - The verdict [`Verdict::Invalid`] is a function of the chain and the bytes. A clock or a failure of this node leads
-//!   to another verdict.
+//! - The verdict [`Verdict::Invalid`] is a function of the chain, the network file and the bytes. A clock or a failure
+//!   of this node leads to another verdict.
 //! - A member answers no challenge before it has decided the body of the session.
 //! - A block of the chain is the result of two decisions: of its body, and of its seal. No rule of this crate
 //!   changes a byte of these two entries.

@@ -51,7 +51,7 @@ impl NewFiles {
 mod tests {
     use super::*;
 
-    /// Returns what a member does whose files are new since 1,000, with a drift of 20.
+    /// Returns what a member does whose first start was at 1,000 µs. The drift is 20 µs.
     fn after(number: u64, timestamp: u64) -> NewFiles {
         let drift = Duration::from_micros(20);
         NewFiles::after(BlockNumber::new(number), Timestamp::new(timestamp), Timestamp::new(1_000), drift)
@@ -63,7 +63,7 @@ mod tests {
             for (timestamp, expected) in [
                 (0, NewFiles::Wait),
                 (1_000, NewFiles::Wait),
-                // The clock of the member can be slow, and the block can be from a fast one.
+                // The clock of the member can be slow, and the clock of the proposer can be fast.
                 (1_040, NewFiles::Wait),
                 (1_041, NewFiles::Vote),
                 (u64::MAX, NewFiles::Vote),

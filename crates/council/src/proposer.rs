@@ -2,8 +2,9 @@
 
 use crate::entry::{EntryKind, Height};
 
-/// Returns the position of the member that proposes in a round: block + round modulo the number of members for a body,
-/// and one more for a seal. The result depends on the arguments only. It is 0 if there are no members.
+/// Returns the position of the member that proposes in a round. For a body, it is (block + round) modulo the number of
+/// members. For a seal, it is the next position. The result depends on the arguments only. It is 0 if there are no
+/// members.
 ///
 /// Neighbouring rounds have different proposers. The height modulo the number of members is not suitable: with an
 /// even number of members, the members at even positions would never propose a body.

@@ -250,8 +250,8 @@ pub(crate) fn seal_with_seed(keys: &[KeyPair], signers: &[bool], items: &[Vec<u8
 /// A change of a body.
 pub(crate) type Change = Box<dyn Fn(&mut Body)>;
 
-/// Returns changes with names. Each of them makes a false body of a valid body with transactions and a DS block: a
-/// change of each member of each header, and of the transactions.
+/// Returns named changes of a valid body with transactions and a DS block. Each change makes the body false. There is a
+/// change for each field of each header, and there are changes of the transactions.
 pub(crate) fn false_bodies() -> Vec<(&'static str, Change)> {
     let key = keys(9)[8].public_key();
     let mut changes: Vec<(&'static str, Change)> = Vec::new();

@@ -50,8 +50,8 @@ pub enum TimeVerdict {
     Invalid,
 }
 
-/// Returns the timestamp of the next body: the time, or one microsecond after the head if that is later. Returns `None`
-/// at the end of the range.
+/// Returns the timestamp of the next body: `now`, or one microsecond after the timestamp `head` if that is later.
+/// Returns `None` at the end of the range.
 pub fn next_timestamp(head: Timestamp, now: Timestamp) -> Option<Timestamp> {
     head.get().checked_add(1).map(|least| Timestamp::new(least.max(now.get())))
 }
@@ -64,9 +64,9 @@ pub fn judge_first_proposal(timestamp: Timestamp, head: Timestamp, now: Timestam
     if verdict == TimeVerdict::Valid && timestamp.get() < oldest { TimeVerdict::Withheld } else { verdict }
 }
 
-/// Returns the verdict on the timestamp of a proposal that names an earlier round. The name alone does not prove that a
-/// quorum has accepted the timestamp. So the function also checks that the timestamp is not in the future. A past time
-/// is valid, because rounds take time.
+/// Returns the verdict on the timestamp of a proposal that names an earlier round. A proposer can also name a round in
+/// which no quorum has accepted the timestamp. So the function also checks that the timestamp is not in the future. A
+/// past time is valid, because rounds take time.
 pub(crate) fn judge_repeated(timestamp: Timestamp, head: Timestamp, now: Timestamp, drift: Duration) -> TimeVerdict {
     let verdict = judge_decided(timestamp, head);
     let drift = microseconds(drift);
@@ -150,7 +150,8 @@ mod tests {
     }
 
     proptest! {
-        /// Members with clocks within the drift accept the proposal of each other, if it arrives in time.
+        /// A member accepts a proposal that arrives in time, if its clock differs from that of the proposer by at most
+        /// the drift.
         #[test]
         fn correct_proposals_are_valid(now in 200_u64..1 << 60, drift in 0_u64..=20, late in 0_u64..=100, ahead: bool) {
             let head = now - 150;
@@ -159,7 +160,7 @@ mod tests {
             prop_assert_eq!(judge(proposed, head, clock), TimeVerdict::Valid);
         }
 
-        /// The verdict `Invalid` is the same at all times, and `Later` names a time at which it is valid.
+        /// The verdict `Invalid` is the same at all times, and `Later` names a time at which the timestamp is valid.
         #[test]
         fn verdicts_of_a_clock_are_not_final(timestamp: u64, head: u64, now: u64) {
             match judge(timestamp, head, now) {

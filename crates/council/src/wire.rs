@@ -35,7 +35,7 @@ impl Writer {
         self.fixed(&number.to_be_bytes());
     }
 
-    /// Writes bytes whose number is part of the format.
+    /// Writes bytes without a length. The format determines their number.
     pub(crate) fn fixed(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }

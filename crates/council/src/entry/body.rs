@@ -15,10 +15,11 @@ use crate::{
 /// Lowest gas of a transaction (`NORMAL_TRAN_GAS`).
 const PAYMENT_GAS: u64 = 50;
 
-/// Largest size of the header of a Tx block or of a DS block in a body, with its length, in bytes.
+/// Largest size of the header of a Tx block or of a DS block in a body, in bytes. The length in front of the header is
+/// included.
 const HEADER: usize = 1_024;
 
-/// Largest size of the header of a micro block in a body, with its length, in bytes.
+/// Largest size of the header of a micro block in a body, in bytes. The length in front of the header is included.
 const MICRO_HEADER: usize = 512;
 
 /// Largest length of the name of Scilla rules, in bytes.
@@ -41,7 +42,7 @@ pub struct Body {
     /// The transactions of all micro blocks in order. `tx_count` of each header is the number of its transactions.
     pub transactions: Vec<Transaction>,
     /// The Scilla rules of the block; `None` for those of block 1. So a member with another network file rejects the
-    /// first block whose rules change, although its result can be the same.
+    /// first block whose rules change, although the result of the block can be the same.
     pub scilla_rules: Option<Rules>,
 }
 
@@ -57,7 +58,7 @@ pub enum BlocksError {
         /// The other timestamp.
         got: Timestamp,
     },
-    /// The list of micro blocks in the Tx block is not the list of their headers.
+    /// The list of micro blocks in the Tx block does not match the headers of the micro blocks.
     #[error("list of micro blocks: expected the micro blocks in their order, got another list")]
     MicroBlocks,
     /// The transaction hashes of the micro blocks are not the hashes of the transactions.
@@ -101,8 +102,8 @@ impl Parameters {
         (rules != self.scilla_rules).then_some(rules)
     }
 
-    /// Returns the bytes that a body has for its transactions with their lengths. The largest headers and the name of
-    /// the rules fit into the rest.
+    /// Returns the number of bytes that a body has for its transactions and their lengths. The largest headers and the
+    /// name of the rules fit into the rest.
     pub(crate) fn transaction_bytes(&self) -> usize {
         let BodyLimits { bytes, micro_blocks, .. } = self.body_limits();
         bytes.saturating_sub(2 * HEADER).saturating_sub(MICRO_HEADER.saturating_mul(micro_blocks))
@@ -213,13 +214,17 @@ impl Body {
 
     /// Reads the canonical bytes of the body at a height. Encoding the result returns the same bytes.
     ///
-    /// The function does not check what the headers state about the chain and the transactions. The caller compares the
-    /// rules with its network file.
+    /// Of the values in the headers, the function checks only the block number and the sum of the transaction counts.
+    /// The caller compares the rules with its network file.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if `bytes` are not canonical or exceed a limit. Also if the height is that of a seal or of
-    /// another Tx block, or if the transaction counts of the micro blocks are false.
+    /// [`DecodeError`] in these cases:
+    ///
+    /// - `bytes` are not canonical, or exceed a limit.
+    /// - The height is that of a seal or of another Tx block.
+    /// - The sum of the transaction counts of the micro blocks is not the number of transactions.
+    /// - This program does not support the Scilla rules.
     pub fn decode(height: Height, bytes: &[u8], limits: &BodyLimits) -> Result<Self, DecodeError> {
         if height.kind() != EntryKind::Body {
             return Err(value("Body.height", "an odd height".to_owned(), height));

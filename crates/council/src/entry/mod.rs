@@ -62,7 +62,7 @@ impl Height {
         }
     }
 
-    /// Returns the height of the seal of a Tx block, as [`of_body`](Self::of_body).
+    /// Returns the height of the seal of a Tx block. Returns `None` in the same cases as [`of_body`](Self::of_body).
     pub const fn of_seal(block: BlockNumber) -> Option<Self> {
         match block.get().checked_mul(2) {
             Some(double) => Self::new(double),

@@ -120,7 +120,8 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are not canonical, or the number of signers is not the quorum of the committee.
+    /// [`DecodeError`] if the bytes are not canonical, the committee of the seal has another size, or the number of
+    /// signers is not the quorum of the committee.
     pub fn decode(bytes: &[u8], members: usize) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let signers = reader.bits("Seal.signers")?;

@@ -6,7 +6,8 @@ use silica_protocol::{ChainId, PublicKey, Signature};
 use super::peer::PeerId;
 use crate::wire::Writer;
 
-/// The text in front of a signed proof. The first byte is zero, and no message of the protocol begins with zero.
+/// The text in front of a signed proof. The first byte is zero, and no serialised transaction or header begins with
+/// zero.
 const TAG: &[u8] = b"\0silica member v1";
 
 /// A member of the committee.

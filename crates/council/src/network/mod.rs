@@ -32,9 +32,9 @@ const TAG: &[u8] = b"silica network v1";
 
 /// A valid network file.
 ///
-/// The shared part is the tables `network` and `member`. Every node of a network has the same shared part, and its
-/// hash is the [`NetworkId`]. The tables `rules-from` have the changes of the rules. A quorum of the members has the
-/// same changes up to the next block. The tables `address` can differ from node to node.
+/// The shared part is the tables `network` and `member`. Every node of a network has the same shared part, and the hash
+/// of the shared part is the [`NetworkId`]. The tables `rules-from` have the changes of the rules. A quorum of the
+/// members has the same changes up to the next block. The tables `address` can differ from node to node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkFile {
     pub(self) parameters: Parameters,
@@ -42,7 +42,7 @@ pub struct NetworkFile {
     pub(self) addresses: Vec<MemberAddress>,
 }
 
-/// A network file whose committee is not complete. The committee can have any number of members up to the maximum.
+/// A network file whose committee can be incomplete: it has any number of members from 0 to the maximum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkDraft {
     pub(self) parameters: Parameters,

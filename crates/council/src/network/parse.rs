@@ -1,4 +1,4 @@
-//! The parser of the network file. Each error names line, field, expected and given value.
+//! The parser of the network file. The error of a field names the line, the field, the expected and the given value.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -139,7 +139,7 @@ fn parameters(mut table: Table<'_>, rule_changes: Vec<RuleChange>, faults: &mut 
     let propose_timeout = faults.keep(duration(&mut table, "propose-timeout", 3_000, 10, 30_000));
     let max_body = faults.keep(max_body(&mut table));
     let scilla_rules = faults.keep(scilla_rules(&mut table));
-    // The names of the options of blocks are known only after their table was read without a fault.
+    // After a fault in `blocks`, the parser does not know all options of block timing, and would reject valid options.
     if blocks.is_some() {
         faults.keep(table.finish());
     }
@@ -177,7 +177,7 @@ fn key(field: &Field<'_>) -> Result<PublicKey, NetworkFileError> {
     field.parse(KEY, |text| text.parse().ok().filter(|key| aggregate_keys(&[*key]).is_ok()))
 }
 
-/// Reads bytes of a fixed number in hexadecimal digits.
+/// Reads `N` bytes, which the file has in hexadecimal digits.
 fn digits<const N: usize>(field: &Field<'_>, expected: &str) -> Result<[u8; N], NetworkFileError> {
     field.parse(expected, |text| hex::decode(text).ok()?.try_into().ok())
 }
@@ -262,7 +262,7 @@ fn scilla_rules(table: &mut Table<'_>) -> Result<Rules, NetworkFileError> {
     field.parse(SCILLA_RULES, |text| text.parse().ok())
 }
 
-/// Returns the changes without a fault.
+/// Returns the rule changes that have no fault.
 fn rule_changes(field: &Field<'_>, faults: &mut Faults) -> Vec<RuleChange> {
     let Some(tables) = faults.keep(field.tables()) else { return Vec::new() };
     let mut least = 2;
@@ -273,14 +273,14 @@ fn rule_changes(field: &Field<'_>, faults: &mut Faults) -> Vec<RuleChange> {
         let scilla = faults.keep(rules.and_then(|field| field.parse(SCILLA_RULES, |text| text.parse().ok())));
         faults.keep(table.finish());
         let block = block?;
-        // Each change is after the one before.
+        // The block numbers of the changes ascend.
         least = block.saturating_add(1);
         Some(RuleChange { block: BlockNumber::new(block), scilla: scilla? })
     };
     tables.into_iter().filter_map(change).collect()
 }
 
-/// Returns the members without a fault.
+/// Returns the members that have no fault.
 fn members(field: &Field<'_>, least: usize, parameters: Option<&Parameters>, faults: &mut Faults) -> Vec<Member> {
     const POSSESSION: &str = "128 hexadecimal digits of a proof of possession";
     const PEER: &str = "the peer id of an Ed25519 key";

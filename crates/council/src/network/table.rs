@@ -48,7 +48,7 @@ impl<'t> Table<'t> {
         self.fields.remove(name)
     }
 
-    /// Takes a field that every network file has.
+    /// Takes a required field. If the field is missing, the error names the `expected` value.
     pub(super) fn required(&mut self, name: &'static str, expected: &str) -> Result<Field<'t>, NetworkFileError> {
         self.optional(name).ok_or_else(|| NetworkFileError::Field {
             line: self.line,
@@ -123,7 +123,7 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// Parses the value, which is a string.
+    /// Parses the value. Rejects a value that is not a string.
     pub(super) fn parse<T>(
         &self,
         expected: &str,

@@ -52,7 +52,7 @@ fn fields_with_a_default_can_be_omitted() {
     let file = parse(&lines.collect::<Vec<_>>().join("\n"));
     let complete = text.replace("propose-timeout = \"1s\"", "propose-timeout = \"3s\"");
     assert_eq!(file, parse(&complete));
-    // The default is no function of the build.
+    // The default does not depend on the build.
     assert_eq!(file, parse(&complete.replace("drift =", "scilla-rules = \"0.13/3\"\ndrift =")));
 }
 
@@ -71,7 +71,7 @@ fn committees_of_two_and_three_have_no_faults() {
     }
 }
 
-/// A value of the canonical form that was recorded. Another form needs another tag.
+/// The expected id is a recorded value. Another canonical form needs another tag.
 #[test]
 fn the_network_id_is_stable() {
     let id = parse(&text()).id().to_string();
@@ -367,7 +367,7 @@ fn a_text_that_is_no_toml_has_a_line() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Every changed byte either leaves the shared part as it is, or changes its id, or is an error with a line.
+    /// A changed byte leaves the shared part as it is, or changes the network id, or leads to an error with a line.
     #[test]
     fn a_changed_byte_is_noticed(at in any::<prop::sample::Index>(), byte in 32_u8..127) {
         let text = text();

@@ -8,7 +8,7 @@ use silica_protocol::hex;
 use super::{BlockTiming, Member, MemberAddress, Parameters, milliseconds};
 
 /// The table `[network]`, with each parameter, and the tables `[[rules-from]]`. The path of the accounts file is a
-/// literal or a basic string of TOML.
+/// basic string of TOML.
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "[network]")?;
