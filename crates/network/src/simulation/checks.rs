@@ -139,7 +139,7 @@ impl World {
         assert_eq!(money, Some(*supply), "seed {seed}: member {index}");
     }
 
-    /// Returns the latest time that a block can have: that of the fastest clock near the others, and the drift.
+    /// Returns the latest time that a block can have: the time of the fastest clock near the others, plus the drift.
     fn latest_timestamp(&self) -> Timestamp {
         let parameters = self.network.parameters();
         let drift = u64::try_from(parameters.drift.as_micros()).unwrap();

@@ -127,7 +127,8 @@ impl World {
         Vec::new()
     }
 
-    /// Sends a vote or proposal to all other members. A vote that must not exist has no signature, and stays here.
+    /// Sends a vote or proposal to all other members. Drops a vote that the member must not send, which has no
+    /// signature.
     fn publish(&mut self, member: usize, message: SignedConsensusMsg<Ctx>) {
         if is_unsigned(&message) {
             return self.see("a vote that a member with new files does not send");
@@ -227,7 +228,7 @@ impl World {
         self.passes(member, "after an entry is flushed")
     }
 
-    /// Proposes in a round that waits for a transaction, when there is one or when a body without one is due.
+    /// Proposes in a round that waits for a transaction, when there is one or when a body without transactions is due.
     pub(super) fn propose_later(&mut self, member: usize, height: Height, round: u32, due: Timestamp) {
         let (now, starts) = (self.members[member].clock(self.time), self.members[member].starts);
         let is_next = self.members[member].height() == Some(height);
@@ -245,8 +246,8 @@ impl World {
         }
     }
 
-    /// Judges the entry of another member, and writes a valid entry to the journal. A member judges an entry from
-    /// itself as decided, because it has the entry from value sync.
+    /// Judges the entry of another member, and writes a valid entry to the journal. An entry with the member itself as
+    /// its sender is from value sync, so the member judges this entry as decided.
     #[expect(clippy::too_many_arguments, reason = "these are the fields of the message")]
     pub(super) fn judge(
         &mut self,
@@ -290,7 +291,7 @@ impl World {
                 None
             }
             Verdict::Withheld(Withheld::Height { expected: Some(expected), got }) if got > expected => {
-                // The member is behind by less than a block. It tries again later, as from a buffer.
+                // The member is behind by at most one block, so it judges the entry again later.
                 if got.get() > expected.get() + 2 {
                     return None;
                 }
@@ -358,7 +359,7 @@ impl World {
     }
 }
 
-/// Returns the name of the time before a co-signature message.
+/// Returns the name of the point before a co-signature message at which a member can crash.
 fn point_before(content: &Content) -> &'static str {
     match content {
         Content::Ready { .. } => "before Ready",

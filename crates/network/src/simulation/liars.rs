@@ -36,7 +36,7 @@ impl World {
         let entries = match height.kind() {
             EntryKind::Body if self.draw(8) == 0 => {
                 self.see("a body from the future");
-                // The name of an earlier round must not hide the time.
+                // The members must check the timestamp although the proposal names an earlier round.
                 valid_round = Round::ZERO;
                 vec![self.changed(member, height, entry, |body| {
                     body.timestamp = Timestamp::new(body.timestamp.get() + 3_600_000_000);

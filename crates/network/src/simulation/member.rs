@@ -283,7 +283,7 @@ impl Member {
         self.try_process(input).unwrap_or_else(|error| panic!("member {}: {error}", self.index))
     }
 
-    /// Like [`process`](Self::process), with the text of the engine's error.
+    /// Processes an input as [`process`](Self::process) does. Returns an error of the engine as text.
     fn try_process(&mut self, input: Input<Ctx>) -> Result<Vec<Effect<Ctx>>, String> {
         let (signer, verifier) = (self.signer.clone(), self.verifier.clone());
         if self.running().is_none() {
@@ -366,7 +366,7 @@ impl Member {
     }
 }
 
-/// Returns whether a message has the signature of a vote that must not exist.
+/// Returns whether a message has the signature of a vote that a member does not send.
 pub(super) fn is_unsigned(message: &SignedConsensusMsg<Ctx>) -> bool {
     match message {
         SignedConsensusMsg::Vote(vote) => vote.signature == NONE,

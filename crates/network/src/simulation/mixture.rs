@@ -14,7 +14,7 @@ const PHASE: u64 = 8;
 /// Longest time with failures, in milliseconds.
 const LONGEST_PHASE: u64 = 60_000;
 
-/// Returns an element.
+/// Returns a random element of a list.
 fn pick<T: Copy>(random: &mut ChaCha8Rng, of: &[T]) -> T {
     of[usize::try_from(draw(random, u64::try_from(of.len()).unwrap())).unwrap()]
 }

@@ -1,6 +1,7 @@
-//! Networks of members that agree by the engine, without sockets, threads and clocks. A run is a function of its seed.
+//! Networks of members that agree with the engine, without sockets, threads and clocks. A run is a function of its
+//! seed.
 //!
-//! `AGREEMENT_SEEDS=1000` runs more seeds of each scenario, and `AGREEMENT_SEED=7` one of them. `AGREEMENT_BLOCKS=500`
+//! `AGREEMENT_SEEDS=1000` runs 1,000 seeds of each scenario, and `AGREEMENT_SEED=7` runs seed 7. `AGREEMENT_BLOCKS=500`
 //! changes the number of blocks of the mixture. With the name of a file in `AGREEMENT_PROGRESS`, the mixture writes its
 //! finished seeds to the file, and leaves them out at the next run. A run of one seed uses no file. If a variable
 //! changes the seeds or the blocks, no test checks that its events have happened.
@@ -100,7 +101,7 @@ fn members_with_wrong_views_of_the_connections_decide() {
     let seen = run("views", 4, 3, 2, |world| {
         world.rates = Rates { mistake: 10_000, latency: 50, ..Rates::default() };
     });
-    // The failures end after 300 s, if there are no blocks before.
+    // Without blocks, the failures end after 300 s.
     assert!(is_changed() || seen["simulated seconds"] < 200, "{seen:?}");
 }
 

@@ -27,7 +27,7 @@ use crate::{
     timeouts::is_behind,
 };
 
-/// How often failures happen: in ten-thousandths of all events or messages, and in milliseconds.
+/// The rates of failures in ten-thousandths of all events or messages, and the delays of messages in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rates {
     pub(super) crash: u64,
@@ -78,7 +78,7 @@ pub(super) struct World {
     pub(super) rates: Rates,
     /// The members that send false messages.
     pub(super) liars: BTreeSet<usize>,
-    /// The point at which a member crashes, and how many times members pass it before.
+    /// The point at which a member crashes, and the number of the pass at which the crash happens, from 1.
     pub(super) kill: Option<(&'static str, u64)>,
     /// What has happened in the run, and how often.
     pub(super) seen: BTreeMap<&'static str, u64>,
@@ -88,7 +88,7 @@ pub(super) struct World {
     pub(super) decided: BTreeMap<Height, EntryId>,
     /// The time of the first decision of each height.
     pub(super) decided_at: BTreeMap<Height, u64>,
-    /// Longest time from the end of failures to the next decision.
+    /// Longest time from the end of failures to the next decision, in milliseconds.
     pub(super) longest: u64,
     pub(super) watch: Watch,
     /// Whether failures have ended.
@@ -297,7 +297,7 @@ impl World {
         self.run_in_phases(blocks, blocks, 300_000);
     }
 
-    /// Makes blocks. After each number of blocks `phase`, or after some milliseconds, failures end for some blocks.
+    /// Makes blocks. After each `phase` blocks, or after `longest` milliseconds, failures end for some blocks.
     pub(super) fn run_in_phases(&mut self, blocks: u64, phase: u64, longest: u64) {
         self.schedule(0, Event::Sync);
         while self.blocks() < blocks {
@@ -324,7 +324,7 @@ impl World {
         let longest = self.longest_pause();
         let nonce = self.watch.nonces.get(&payer).copied().unwrap_or_default() + 1;
         self.owed = Some((payer, nonce));
-        // The next body can be there already, and a vacuous block has no transactions.
+        // Members can already have the next body, and a vacuous block has no transactions.
         let epochs = Epochs::new(self.network.parameters().blocks_per_ds_epoch).unwrap();
         let first = BlockNumber::new(self.blocks() + 2);
         let last = if epochs.is_vacuous(first) { first.next().unwrap() } else { first };
@@ -346,9 +346,9 @@ impl World {
     }
 
     /// Returns the longest time to the next decision if no further failure happens. It is the time of the latest round,
-    /// of two rounds for each member that deviates, and of one more round. This member leads or delays the two rounds.
-    /// Slow messages need more rounds, until the time of a round is enough. A round has the time for a proposal, and
-    /// half of it for late votes.
+    /// of two rounds for each faulty member, and of one more round. Such a member leads or delays its two rounds. Slow
+    /// messages need more rounds, until the time of a round is enough. A round has the time for a proposal, and half of
+    /// it for late votes.
     fn longest_pause(&mut self) -> u64 {
         let rounds = self.members.iter_mut().filter_map(Member::running).map(|running| running.engine.round());
         let round = rounds.filter_map(|round| round.as_u32()).max().unwrap_or_default();
@@ -367,7 +367,7 @@ impl World {
         self.handle(event);
     }
 
-    /// Lets a failure happen.
+    /// Makes failures happen at their rates.
     fn fail(&mut self) {
         let Rates { crash, power, partition, step, .. } = self.rates;
         if self.happens(crash) {
@@ -401,7 +401,7 @@ impl World {
                     self.divide(part, until);
                 }
             }
-            // Both members can be one, and a part can be empty.
+            // The two members can be the same, and a part can be empty.
             if !self.cut.0.is_empty() {
                 self.see(PARTITIONS[usize::try_from(kind).unwrap()]);
             }
@@ -491,7 +491,7 @@ impl World {
         self.apply(to, effects);
     }
 
-    /// Gives a member that is behind a decided entry of another member, with its certificate.
+    /// Passes a decided entry of another member and its certificate to a member that is behind.
     fn catch_up(&mut self, member: usize) {
         let Some(height) = self.members[member].height() else { return };
         let is_started = self.members[member].running().is_some_and(|running| running.engine.height() == height.into());
@@ -548,7 +548,7 @@ impl World {
         is_begun || chain.has_candidates() || now.get() >= last
     }
 
-    /// Returns the effects of an effect that the scheduler does not process.
+    /// Panics with an effect that the scheduler does not process.
     pub(super) fn unexpected(&self, effect: &Effect<Ctx>) -> ! {
         panic!("seed {}: {effect:?}", self.seed)
     }
