@@ -14,7 +14,7 @@ use crate::{
     members::{FalseSettings, Member, Network, pay, peer_key, wait, wait_for_blocks, wait_for_height},
 };
 
-/// The absence of one member costs each fourth height this time.
+/// If one member proposes nothing, each fourth height takes longer by the `propose-timeout`.
 const TIMING: &str = "interval = \"20ms\"\npropose-timeout = \"500ms\"";
 
 /// The topics, each with the largest message on it in bytes.
@@ -43,7 +43,7 @@ fn go_on(network: &Network, members: &[Member]) -> Vec<u64> {
     members.iter().map(|member| member.status().dropped).collect()
 }
 
-/// Like [`go_on`], after the members have processed all messages that were sent before.
+/// Calls [`go_on`] until the members have processed all earlier messages. Returns the result of the last call.
 #[track_caller]
 fn settle(network: &Network, members: &[Member]) -> Vec<u64> {
     let mut before = go_on(network, members);
@@ -131,7 +131,7 @@ fn a_member_sends_false_answers_and_requests_for_decided_entries() {
         hostile.announce(first, last);
         let answers = hostile.answers();
         go_on(&network, &members);
-        // The members need the next height.
+        // If the announced heights contain the next one, the members request its entry.
         assert!(first > 1 || hostile.answers() > answers, "{first} to {last}: no request");
     }
     hostile.announce(1, 10_000);

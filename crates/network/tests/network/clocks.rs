@@ -11,7 +11,7 @@ fn start(network: &Network, ahead: [i64; 4]) -> Vec<Member> {
     settings.map(|(index, settings)| network.start_with(index, settings).unwrap()).collect()
 }
 
-/// Waits until all members have a block, and returns the highest round on the way.
+/// Waits until all members have the block `height`. Returns the highest round that a member had until then.
 fn highest_round(members: &[Member], height: u64) -> u32 {
     let highest = Cell::new(0);
     wait("block", || {

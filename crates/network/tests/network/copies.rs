@@ -113,8 +113,8 @@ fn member_with_an_old_data_directory_stops_voting() {
     network.check_quorum(members);
 }
 
-/// The second process has the keys and no other file, as on another machine. The other members may not connect to it
-/// before the end of the first one.
+/// The second process has the keys and no other file, as on another machine. It is possible that the other members
+/// connect to it only after the end of the first process.
 #[test]
 fn second_process_of_a_member_stops_voting_and_harms_no_other_member() {
     let (network, mut members) = Network::voting();

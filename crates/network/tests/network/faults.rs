@@ -125,7 +125,7 @@ fn a_member_whose_chain_panics_stops_voting() {
     members[3].panic_now();
     members[3].wait_for_panic();
     assert_eq!(members[3].wait_for_failure(), expected);
-    // Both members return their blocks.
+    // The blocks of the two members are still readable.
     network.check_equal(&members, 2);
     assert!(members[..2].iter().all(|member| member.status().votes()));
 }

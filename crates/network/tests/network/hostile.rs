@@ -1,4 +1,4 @@
-//! A member without an engine: it sends what it likes, and records the votes of the others.
+//! A member without an engine, which sends the messages of a test, and records the votes of the others.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -98,7 +98,7 @@ enum Outgoing {
 struct Votes {
     first: BTreeMap<(u16, u64, Round, bool), NilOrVal<[u8; 32]>>,
     double: Vec<String>,
-    /// The members of which messages can arrive here, and the other way round.
+    /// The members that can exchange messages with this member.
     subscribed: BTreeSet<PeerId>,
     /// Number of answers to co-signature messages, and to requests for decided entries.
     answers: usize,
@@ -396,7 +396,7 @@ fn answer(habit: Habit, part: Part, (network, index, key): (&NetworkId, usize, &
 
 /// Returns the answer to a message of the leader.
 fn false_content(content: &Content, session: SessionId, index: usize) -> Option<Content> {
-    // The same nonces for each message of a session.
+    // All messages of a session have the same nonces.
     let mut rng = ChaCha8Rng::seed_from_u64(session.height.get() << 8 | u64::from(session.attempt));
     let mut points = |items: usize| -> Vec<_> {
         (0..items).map(|_| [(); 2].map(|()| CommitSecret::generate(&mut rng).point())).collect()

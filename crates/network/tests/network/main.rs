@@ -95,14 +95,14 @@ fn proposer_without_a_transaction_proposes_the_next_one() {
     assert!(begun.elapsed() < Duration::from_secs(20), "the first round has a block");
 }
 
-/// As after the loss of a data directory: the member has its keys only.
+/// The member has lost its data directory, and has only its keys.
 #[test]
 fn member_with_a_new_directory_takes_all_blocks() {
     let (network, mut members) = Network::voting();
     network.wait_past_drift();
     drop(members.pop().unwrap().stop());
     std::fs::remove_dir_all(network.directory_of(3)).unwrap();
-    // As in an upgrade: each certificate is from one of two processes of a member.
+    // As after an upgrade, each of these members has the certificates of two processes.
     for index in 0..3 {
         let store = members.remove(index).stop();
         members.insert(index, network.start_again(index, store));

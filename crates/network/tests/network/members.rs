@@ -299,7 +299,7 @@ impl Network {
         (network, members)
     }
 
-    /// Waits until a member that loses its directory cannot take a block before the loss for a newer one.
+    /// Waits for more than twice the drift. If a member then loses its directory, it votes only after a newer block.
     pub(crate) fn wait_past_drift(&self) {
         thread::sleep(2 * self.file.parameters().drift + Duration::from_secs(1));
     }
@@ -313,7 +313,8 @@ impl Network {
         self.check_equal(&members, target);
     }
 
-    /// Waits until all members vote also after the loss of blocks: a member with new files votes after a newer block.
+    /// Waits until all members vote, and none has a file `first-start`. With this file, a member could wait at its next
+    /// start.
     #[track_caller]
     pub(crate) fn wait_for_votes(&self, members: &[Member]) {
         wait("vote", || {
