@@ -1,8 +1,9 @@
 //! The votes that this member must not send: votes after a failure, and votes at heights at which it can have voted
 //! before the loss of its files.
 //!
-//! The engine counts its own vote before it sends it, and stops if it gets no signature. So such a vote gets an invalid
-//! signature. The engine neither counts nor logs the vote, and [`Gate`] drops it.
+//! The engine counts a vote of its own before it sends the vote, and stops if the vote has no signature. So a vote that
+//! this member must not send gets an invalid signature. The engine then neither counts nor logs the vote, and [`Gate`]
+//! drops the vote.
 
 use std::sync::Arc;
 

@@ -90,8 +90,8 @@ impl Certificates {
             Err(error) => {
                 let failed = stored.db.take();
                 drop(stored);
-                // The close writes too, and can fail. Its error does not matter, because memory has the unflushed
-                // certificates.
+                // The close of the database writes too, and can fail. Its error does not matter, because memory has the
+                // unflushed certificates.
                 let _: sled::Result<()> = guarded(|| {
                     drop(failed);
                     Ok(())
@@ -101,7 +101,7 @@ impl Certificates {
         }
     }
 
-    /// Returns the certificate of a height, if it is stored.
+    /// Returns the certificate of a height; `None` if this member does not have it, or cannot read it.
     pub(crate) fn get(&self, height: u64) -> Option<CommitCertificate<Ctx>> {
         let stored = self.stored.lock();
         let bytes = match stored.unflushed.get(&height) {
@@ -255,7 +255,7 @@ mod tests {
         let certificates = Certificates::open(&path).unwrap();
         certificates.add(&certificate(1));
         certificates.flush().unwrap();
-        // As after a failed write: the database is closed, and a file in its place lets the opening fail.
+        // As after a failed write, the database is closed. A file at its path makes the next opening fail.
         certificates.stored.lock().db = None;
         let moved = directory.path().join("moved");
         std::fs::rename(&path, &moved).unwrap();

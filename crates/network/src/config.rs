@@ -33,7 +33,12 @@ pub(crate) fn multiaddr(address: &str) -> Result<Multiaddr, AddressError> {
     text.parse().map_err(|_| error())
 }
 
-/// Returns the configuration of the engine for the member at `index`. Only members of the network file can connect.
+/// Returns the configuration of the engine for the member at `index`. Only members with an address in the network file
+/// can connect.
+///
+/// # Errors
+///
+/// [`AddressError`] if `listen` or an address of the network file is invalid.
 pub(crate) fn consensus(network: &NetworkFile, index: usize, listen: &str) -> Result<ConsensusConfig, AddressError> {
     let mut peers = Vec::new();
     for address in network.addresses().iter().filter(|address| address.member != index) {
@@ -54,7 +59,7 @@ pub(crate) fn consensus(network: &NetworkFile, index: usize, listen: &str) -> Re
             proposal_parts: Some("160 KiB".parse().unwrap_or_default()),
             liveness: Some("64 KiB".parse().unwrap_or_default()),
         },
-        // The names have the network id, so nodes of two networks have no protocol in common.
+        // The names have the start of the network id, so nodes of two networks have no protocol in common.
         protocol_names: ProtocolNames {
             consensus: format!("/silica/{id}/consensus/v1"),
             discovery_kad: format!("/silica/{id}/discovery/kad/v1"),
@@ -65,7 +70,7 @@ pub(crate) fn consensus(network: &NetworkFile, index: usize, listen: &str) -> Re
         ..P2pConfig::default()
     };
     p2p.discovery.enabled = false;
-    // All members of a test network have the address of this machine.
+    // All members of a test network have the IP address of one machine.
     p2p.discovery.max_connections_per_ip = MAX_MEMBERS.saturating_mul(4);
     p2p.discovery.ip_throttle_duration = Duration::ZERO;
     Ok(ConsensusConfig { p2p, ..ConsensusConfig::default() })
@@ -100,7 +105,8 @@ mod tests {
         types::{EngineHeight, EngineSignature, MemberIndex, ValueId},
     };
 
-    /// The largest body is in an answer with the certificate of its decision, which the entry and the answer have.
+    /// The answer has the largest body. It has the certificate of the decision twice: in the entry, and next to the
+    /// entry.
     #[test]
     fn an_answer_with_the_largest_body_is_within_the_limits() {
         let votes = (0..u16::try_from(MAX_MEMBERS).unwrap())

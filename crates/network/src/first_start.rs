@@ -53,7 +53,7 @@ impl FirstStart {
     }
 
     /// Removes the file, and flushes the removal. Otherwise, a crash could restore the file, and the member could wait
-    /// again: the first block can be older than the first start, and later blocks must be newer.
+    /// again: only the first block of the chain can end the wait although it is older than the first start.
     pub(crate) fn remove(directory: &Path) -> io::Result<()> {
         match fs::remove_file(directory.join(NAME)) {
             // An earlier call can have removed the file without a flush.

@@ -258,7 +258,7 @@ fn read_one(bytes: &[u8]) -> Result<(JournalRecord, &[u8]), Rest> {
     let (content, rest) = rest.split_at_checked(len).ok_or(Rest::Cut)?;
     let (crc, rest) = rest.split_first_chunk::<4>().ok_or(Rest::Cut)?;
     if crc32c::crc32c(content) != u32::from_be_bytes(*crc) {
-        // The true header proves that no other record begins in these bytes.
+        // The valid checksum of the fields proves that no other record begins in these bytes.
         let is_unwritten = rest.is_empty() && *crc == [0; 4];
         return Err(if is_unwritten { Rest::Cut } else { Rest::Damaged });
     }
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(find(&journal, 3, 4), None);
     }
 
-    /// A failed removal is repeated before the next record, and a durable one is not.
+    /// A failed removal is repeated before the next record, and a durable removal is not repeated.
     #[test]
     fn removal_of_all_records_is_durable() {
         let (directory, path) = filled();
@@ -471,7 +471,7 @@ mod tests {
             let error = Journal::open(directory.path(), NETWORK).unwrap_err();
             assert!(matches!(error, JournalError::Damaged { offset, .. } if offset == start as u64), "{error}");
         }
-        // A flush made the records before another one durable.
+        // A flush has made each record before the last one durable.
         let first = HEAD + encode(&records()[0]).len();
         for from in [HEAD, HEAD + FIELDS, HEAD + FIELDS + 4, first - 4] {
             let mut bytes = whole.clone();

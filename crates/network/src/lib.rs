@@ -1,8 +1,8 @@
 //! The agreement of the validators of a Zilliqa network: the consensus engine Malachite on the state machine of
 //! [`silica_council`].
 //!
-//! Only this crate depends on the engine and its network library. [`silica_council::Council`] decides whether an
-//! entry is valid. The agreement has a runtime of its own, so that requests of clients never delay votes.
+//! Only this crate depends on the engine and its network library. [`silica_council::Council`] decides whether an entry
+//! is valid. The agreement has a runtime of its own, so that requests of clients do not occupy its threads.
 //!
 //! ```text
 //!  other members ◀──▶ engine ──requests───▶ host ──work──▶ thread of the chain: Council, Application
@@ -15,8 +15,8 @@
 //!
 //! # Durability
 //!
-//! An entry is in the journal before the engine votes for it, and a decision is in the journal before the engine
-//! continues. The seal of a block is durable with the block. Then the journal is empty again. See `journal`.
+//! An entry is in the journal before the engine votes for it. The decision of a body is in the journal before the
+//! engine continues. The seal of a block is durable with the block. Then the journal is empty again. See `journal`.
 //!
 //! # Modules
 //!
@@ -27,7 +27,7 @@
 //!   - `journal` has the entries for which this member can have voted.
 //!   - `places` limits the messages of each member that wait for the thread of the chain.
 //!   - `timeouts` has the timeouts of a height.
-//!   - `types` has the votes, proposals and members as the engine has them.
+//!   - `types` has the votes, proposals and members in the form of the engine.
 //! - `part`, `scheme`:
 //!   - `part` has the messages of this crate, and collects the parts of entries.
 //!   - `scheme` has the signature scheme.
@@ -36,7 +36,7 @@
 //!   - `codec` has the encodings of messages and of the engine's log.
 //!   - `signer` signs and verifies votes.
 //! - `certificates`, `log`, `own`:
-//!   - `certificates` has the proofs of all decisions.
+//!   - `certificates` has the certificates of decided entries.
 //!   - `log` checks the engine's log.
 //!   - `own` finds votes that another process has sent with the key of this member.
 //! - `table`: the entries of the current heights.

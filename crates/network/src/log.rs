@@ -1,9 +1,9 @@
 //! The check of the engine's log before the engine reads it.
 //!
-//! The log has the votes of the member at the current height, and the messages that led to them. The engine flushes it
-//! before it sends a vote. At a damaged entry, the engine truncates the log. At a damaged length, it treats the rest as
-//! an incomplete entry. In both cases, the member would vote a second time in rounds in which it has voted. So this
-//! check is before the start of the engine, and damage is an error.
+//! The log has the votes of the member at the current height, and the messages that led to them. The engine flushes the
+//! log before it sends a vote. At a damaged entry, the engine truncates the log. At a damaged length, it treats the
+//! rest as an incomplete entry. In both cases, the member would vote a second time in rounds in which it has voted. So
+//! this check is before the start of the engine, and damage is an error.
 //!
 //! ```text
 //! version (4)  sequence: a height (8)
@@ -28,10 +28,10 @@
 //! Damage in the log of a decided height is not an error, because the member needs no votes of that height. An
 //! undamaged entry before the damage must prove that the header has the true height.
 //!
-//! While a member with new files waits, its process adds no vote to the log. Another member can send it one of its own
-//! votes from before the loss of its files, and the engine logs this vote too. At a later start, the engine would
-//! derive another vote from the other messages in the log, and stop. So the start of a member that waits removes all
-//! entries.
+//! While a member with new files waits, it adds no new vote of its own to the log. But another member can send a vote
+//! that this member signed before the loss of its files, and the engine logs this vote. At a later start, the engine
+//! would derive another vote from the other messages in the log, and stop. So the start of a member that waits removes
+//! all entries.
 
 use std::{
     fs::{self, OpenOptions},
@@ -54,7 +54,7 @@ const FRAME: usize = 1 + 8 + 4;
 const LEAST: usize = 1 + 1 + 8;
 /// Largest data. The largest entry is the certificate of 64 prevotes, with less than 10 KiB.
 const MOST: usize = 64 * 1024;
-/// Zeros at the end of an entry that prove that it was not flushed.
+/// Number of zeros at the end of an entry which prove that the entry was not flushed.
 const UNWRITTEN: usize = 8;
 
 /// Reason why the engine's log cannot be used.
@@ -100,7 +100,7 @@ pub enum LogError {
 enum Rest {
     /// Nothing, or bytes that a crash can leave.
     Cut,
-    /// Damage, with the text for the expected value in its place.
+    /// Damage. The text names what an undamaged log has at this offset.
     Damaged(&'static str),
 }
 
@@ -173,7 +173,8 @@ fn whole(path: &Path, bytes: &[u8], next: Height) -> Result<usize, LogError> {
             // The entries are those of the height before.
             Err(Rest::Cut) if of.is_some_and(|at| at != height) => return Ok(HEAD),
             Err(Rest::Cut) => return Ok(offset),
-            // The height of the log is decided. The engine removes the entries, durably, before it votes at the next.
+            // The height of the log is decided. The engine removes the entries, durably, before it votes at the next
+            // one.
             Err(Rest::Damaged(_)) if height != next.get() && of == Some(height) => return Ok(HEAD),
             Err(Rest::Damaged(expected)) => return Err(damaged(offset, expected)),
         }
@@ -362,11 +363,11 @@ mod tests {
             "expected an entry with its checksum at byte 12, got other bytes; the member has no record of its votes; once \
              the first block is older than twice the drift, start the member with its keys in a new data directory"
         );
-        // Zeros in place of entries that are followed by another one.
+        // Zeros in place of an entry that another entry follows.
         let mut changed = bytes.clone();
         changed[ends[1]..ends[2]].fill(0);
         assert!(error(&changed).starts_with("expected the length of an entry at byte "));
-        // Zeros in place of the end of an entry that is followed by another one.
+        // Zeros in place of the end of an entry that another entry follows.
         let mut changed = bytes.clone();
         changed[ends[2] - 20..ends[2]].fill(0);
         assert!(error(&changed).starts_with("expected an entry with its checksum at byte "));
@@ -386,7 +387,7 @@ mod tests {
             for (from, grown) in first_zeros.flat_map(|from| [(from, 0), (from, 500)]) {
                 let mut changed = bytes.clone();
                 changed[from..].fill(0);
-                // The zeros belong to the entry, which is undamaged.
+                // If the entry has these zeros itself, it is undamaged.
                 let end = if changed == bytes { ends[3] } else { ends[2] };
                 changed.resize(bytes.len() + grown, 0);
                 assert_eq!(check(&changed, false).unwrap(), bytes[..end], "{from}");

@@ -27,8 +27,8 @@ pub(crate) enum Part {
     CoSign { to: Option<MemberIndex>, message: Vec<u8> },
     /// A batch of transactions that the sender has admitted.
     Transactions(Vec<u8>),
-    /// The sender has added the transactions of a batch, which has this hash, to its pool, except those at some
-    /// positions.
+    /// The sender has added the transactions of the batch with this hash to its pool, except those at the positions in
+    /// `except`.
     Confirmed { batch: [u8; 32], except: Vec<u16> },
 }
 
@@ -144,10 +144,16 @@ impl Assembler {
         self.entries.retain(|header, _| header.height >= height);
     }
 
-    /// Adds a part that the member `publisher` sent. Returns the entry if this part completes it. `next` is the next
-    /// height of this member: parts of heights below it and of more than one block after it are dropped. The signature
-    /// of a header does not cover the bytes. So another member could send a valid header with false bytes. Therefore
-    /// the function accepts parts only from the proposer.
+    /// Adds a part that the member `publisher` sent. Returns the entry if this part completes it, and `None` if parts
+    /// are missing. `next` is the next height of this member.
+    ///
+    /// The signature of a header does not cover the bytes. So another member could send a valid header with false
+    /// bytes. Therefore the function accepts parts only from the proposer.
+    ///
+    /// # Errors
+    ///
+    /// [`PartError`] if the height is below `next` or above `next` + 2, a field is invalid, or the part is not from the
+    /// proposer.
     pub(crate) fn add(&mut self, part: EntryPart, publisher: usize, next: u64) -> Result<Option<Complete>, PartError> {
         let EntryPart { header, signature, position, bytes } = part;
         let proposer = self.check(&header, next)?;
@@ -222,8 +228,8 @@ impl Assembler {
 }
 
 impl Complete {
-    /// Checks that the bytes have the id of the header. The id of a seal depends on the decided body, so its judge
-    /// compares it.
+    /// Checks that the bytes of a body have the id of the header. The id of a seal depends on the decided body, so the
+    /// verdict on the seal compares the id.
     pub(crate) fn check_id(&self, network: &NetworkId) -> Result<(), PartError> {
         let Some(height) = Height::new(self.header.height).filter(|height| height.kind() == EntryKind::Body) else {
             return Ok(());
@@ -278,7 +284,7 @@ mod tests {
         assert!(assembler.add(second(&other), 2, 1).unwrap().is_some());
         assert!(assembler.add(second(&rounds[49]), 1, 1).unwrap().is_some());
         assert!(assembler.add(second(&rounds[48]), 1, 1).unwrap().is_some());
-        // The entry of an earlier round has made room: this part begins it again.
+        // The entry of an earlier round was dropped, so this part begins the entry again.
         assert_eq!(assembler.add(second(&rounds[0]), 1, 1), Ok(None));
     }
 

@@ -64,7 +64,7 @@ impl Unsubscribed {
     }
 }
 
-/// The announcements of the members.
+/// The connections and the announcements of the other members.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// The steps of the connections of members.
@@ -92,7 +92,7 @@ struct Histories {
 
 impl Histories {
     /// Returns the lowest first height of the connected members, if all of them lack the certificate of the next height
-    /// of this member. Returns each result only once.
+    /// of this member. Returns `None` if the last warning had the same heights.
     fn lack(&mut self, next: u64, connected: impl Iterator<Item = usize>) -> Option<u64> {
         // A member that has announced nothing can have all certificates.
         let first = connected.map(|member| self.first.get(&member).copied()).min().flatten()?;
@@ -168,7 +168,8 @@ impl Actor for Peers {
                 return Ok(());
             }
         };
-        // A member with another network file can subscribe before it identifies itself, which ends its connection.
+        // A member with another network file can subscribe before it identifies itself. Then its identification ends
+        // the connection.
         if let NetworkEvent::PeerConnected(peer) | NetworkEvent::PeerSubscribed(peer, _) = &event
             && shared.member_of(peer).is_some()
         {
@@ -226,8 +227,8 @@ impl Shared {
 
     /// Waits until the engine is complete, and a quorum of the members is connected, this member included.
     ///
-    /// Value sync gets the height of the engine only from messages. A message before its subscription is lost, and a
-    /// member that is behind would then request no blocks.
+    /// Value sync gets the height of the engine only from messages. A message before the subscription of value sync is
+    /// lost, and a member that is behind would then request no blocks.
     pub(crate) async fn can_begin(&self) {
         loop {
             let changed = self.connected.notified();

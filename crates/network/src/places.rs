@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-/// Places for messages of each member. The queue of the thread of the chain has no bound, so a member could fill the
-/// memory, and delay the messages of the others.
+/// Places for messages of each member. The queue of the thread of the chain has no bound. Without the limit of places,
+/// a member could fill the memory, and delay the messages of the others.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,

@@ -48,8 +48,8 @@ pub type Work = Box<dyn FnOnce(&mut dyn Application) + Send>;
 
 /// The node around the agreement.
 pub trait Driver: Send + Sync + 'static {
-    /// Runs work on the thread that owns the chain, after the work before it. Returns at once. If this thread has
-    /// ended, the driver drops the work. Then the member no longer votes.
+    /// Runs work on the thread that owns the chain, after all earlier work. Returns at once. If this thread has ended,
+    /// the driver drops the work. Then the member no longer votes.
     fn run(&self, work: Work);
 
     /// Returns the time of the clock.
@@ -89,7 +89,7 @@ pub struct Status {
     pub flush_time: Duration,
     /// Whether this member does not vote yet: its files are new, so it can have voted before at the present height.
     pub waits: bool,
-    /// The reason why this member no longer votes.
+    /// The reason why this member no longer votes; `None` without a failure or a stop.
     pub failed: Option<String>,
 }
 
@@ -459,7 +459,7 @@ pub(crate) fn peer_ids(network: &NetworkFile) -> Vec<PeerId> {
     network.members().iter().filter_map(|member| member.peer.to_string().parse().ok()).collect()
 }
 
-/// Returns a height of the council for a height of the engine above 0.
+/// Converts a height of the engine to a height of the council. Returns `None` for height 0.
 pub(crate) fn council_height(height: EngineHeight) -> Option<Height> {
     height.council()
 }

@@ -60,9 +60,9 @@ impl Table {
         (values.collect(), due)
     }
 
-    /// Returns whether an entry belongs to a round after the next one. A proposer can send entries of all its rounds at
-    /// once, and their execution takes time. An entry of the first rounds of the next height is not early: its
-    /// execution can begin before the height.
+    /// Returns whether an entry belongs to a round or a height after the next one. A proposer can send entries of all
+    /// its rounds at once, and their execution takes time. An entry of the first two rounds of the next height is not
+    /// early: its execution can begin before the height.
     pub(crate) fn is_early(&self, header: &EntryHeader) -> bool {
         let (height, round) = self.at;
         match header.height.checked_sub(height.0) {
@@ -127,7 +127,7 @@ impl Table {
         self.decided.as_ref().is_some_and(|(at, _)| EngineHeight::from(*at) == height)
     }
 
-    /// Returns an entry, if it is known.
+    /// Returns an entry; `None` if the table does not have it.
     pub(crate) fn get(&self, height: EngineHeight, id: ValueId) -> Option<&Known> {
         self.known.get(&(height, id))
     }
@@ -220,10 +220,10 @@ mod tests {
         for other in [header(5, 1, 1), repeated.clone(), header(5, 0, 3), header(6, 0, 1)] {
             assert_eq!(table.verdict(&other), None, "{other:?}");
         }
-        // Two headers alternate.
+        // The table has the verdicts on both headers of one entry.
         table.add(Known { header: Some(repeated.clone()), ..known(5, 1, 1, Validity::Valid) });
         assert_eq!([&header(5, 0, 1), &repeated].map(|it| table.verdict(it)), [Some(Validity::Valid); 2]);
-        // An entry that made room is judged again, and so is an entry of the journal.
+        // An entry that the table has removed has no verdict.
         for round in 2..18 {
             table.add(known(5, round, u8::try_from(round + 1).unwrap(), Validity::Valid));
         }
@@ -257,7 +257,7 @@ mod tests {
         assert!(!has(&table, 9) && has(&table, 0) && has(&table, 16));
         table.add(known(5, 17, 17, Validity::Valid));
         assert!(!has(&table, 0) && has(&table, 1) && has(&table, 17));
-        // An entry that is there needs no room.
+        // An entry that the table has needs no further room.
         table.add(known(5, 18, 17, Validity::Valid));
         assert!(has(&table, 1));
     }

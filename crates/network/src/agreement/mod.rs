@@ -103,7 +103,7 @@ pub enum StartError {
         /// Peer id of the key.
         got: String,
     },
-    /// The network file has no address of a member.
+    /// The network file has no address of this member, and the settings have no address to listen on.
     #[error("address: expected an address of member {member} in the network file, got none")]
     NoAddress {
         /// Name of the member.
@@ -140,8 +140,7 @@ pub enum StartError {
     /// The log of the engine could not be used.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A file with the votes of this member is missing, although the chain has blocks, or the directory has the other
-    /// of the two files.
+    /// One of the two files with the votes of this member is missing: the journal, or the log of the engine.
     #[error(
         "agreement directory {}: expected the file {file} with the votes of this member, got none; {REMEDY}",
         path.display()
@@ -152,12 +151,12 @@ pub enum StartError {
         /// Name of the missing file.
         file: &'static str,
     },
-    /// The journal has a decision of another block than the next one of the chain.
-    #[error("agreement journal: expected a decision of block {expected}, got a decision of block {got}")]
+    /// The journal has a record of a block after the next block of the chain.
+    #[error("agreement journal: expected records of blocks up to {expected}, got a record of block {got}")]
     Ahead {
         /// Number of the block after the head.
         expected: u64,
-        /// Number of the block of the decision.
+        /// Number of the block of the record.
         got: u64,
     },
     /// A decided body in the journal is not the next block of the chain.
@@ -186,7 +185,7 @@ pub enum StartError {
         /// The reason.
         reason: String,
     },
-    /// The chain ended before the start.
+    /// The thread of the chain ended before the agreement had started.
     #[error("the chain is stopping")]
     Stopping,
 }
@@ -228,10 +227,10 @@ impl Agreement {
         if let Some(runtime) = runtime {
             // After this line, the end of an actor is not a failure.
             self.shared.status.lock().failed.get_or_insert_with(|| "the node is stopping".to_owned());
-            // A caller can be a task of another runtime, which must not end a runtime on its own thread.
+            // The caller can be a task of another runtime. Such a task must not end a runtime on its thread.
             let ended = thread::spawn(move || runtime.shutdown_timeout(STOP)).join();
             if ended.is_err() {
-                tracing::error!("the runtime of the agreement panicked at its end");
+                tracing::error!("the runtime of the agreement panicked at its end; the stop continues");
             }
         }
     }
@@ -316,7 +315,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     let is_new = (is_first || shared.first_start.lock().is_some()) && records.is_empty();
     if let Some(next) = restore(&shared, records)? {
         log::check(&wal, next, is_new)?;
-        // The status must not name a vote before the engine begins.
+        // Otherwise, before the engine begins, the status would state that this member votes.
         shared.judge_new_files(&head, next);
         if shared.status.lock().waits {
             log::clear(&wal)?;
@@ -354,7 +353,8 @@ fn files(directory: &Path, network: NetworkId, is_first: bool, now: Timestamp) -
             };
             Ok(Files { journal, records, first_start })
         }
-        // Without any file, the directory is new. With the file `first-start`, its creation was interrupted.
+        // Without any file, the directory is new. With the file `first-start`, the creation of the files was
+        // interrupted.
         None if !is_first && wal.exists() && first_start()?.is_none() => Err(no_votes("journal")),
         None => {
             // The member can have voted before the loss of another directory.
@@ -370,7 +370,7 @@ fn files(directory: &Path, network: NetworkId, is_first: bool, now: Timestamp) -
     }
 }
 
-/// The settings of a member that the network file permits.
+/// The settings of a member after the check.
 struct Checked {
     council: Council,
     listen: String,
@@ -410,7 +410,7 @@ fn name_of(network: &NetworkFile, index: usize) -> String {
     network.members().get(index).map(|member| member.name.clone()).unwrap_or_default()
 }
 
-/// Returns a random first number of streams. After a restart, no stream has the number of an earlier one.
+/// Returns a random number for the first stream, so that the streams after a restart have other numbers than before.
 fn first_stream() -> u64 {
     getrandom::u64().unwrap_or_default()
 }

@@ -91,7 +91,7 @@ fn the_end_of_the_engine_stops_the_votes() {
     assert_eq!(reason_after(|_, node| node.send_message(failure()).unwrap()), expected);
 }
 
-/// As after the restoration of an old chain next to a newer directory of the agreement.
+/// The chain is an old copy, and the directory of the agreement is newer.
 #[test]
 fn a_journal_of_a_later_block_is_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -103,6 +103,6 @@ fn a_journal_of_a_later_block_is_refused() {
     fs::write(directory.path().join(WAL), "").unwrap();
     let error = start(settings).unwrap_err();
     assert!(matches!(error, StartError::Ahead { expected: 1, got: 3 }), "{error}");
-    let expected = "agreement journal: expected a decision of block 1, got a decision of block 3";
+    let expected = "agreement journal: expected records of blocks up to 1, got a record of block 3";
     assert_eq!(error.to_string(), expected);
 }

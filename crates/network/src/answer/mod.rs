@@ -85,7 +85,7 @@ impl Shared {
         let woken = self.wake.subscribe();
         match council.propose(application, at, round, self.driver.now()) {
             Ok(entry) => self.publish_own(&entry, height, round, reply),
-            // The session of this round sends the seal to the port.
+            // The port gets the seal when the session of this round ends with a seal.
             Err(ProposalError::NoSeal) => *self.turn.lock() = Some(Turn { height, round, reply }),
             Err(ProposalError::Empty { due }) => {
                 *self.turn.lock() = Some(Turn { height, round, reply });
@@ -325,7 +325,8 @@ impl Shared {
         if !is_body(certificate.height)
             && let Err(error) = self.certificates.flush()
         {
-            tracing::error!(%height, error = &error as &dyn std::error::Error, "failed to store a certificate");
+            tracing::error!(%height, error = &error as &dyn std::error::Error,
+                "failed to store a certificate; this member tries again in 1 s");
             return self.decide_later(RETRY, certificate, reply);
         }
         match council.decide(application, height, id.into(), bytes.as_deref()) {
@@ -351,21 +352,24 @@ impl Shared {
             }
             Err(error) if error.is_fatal() => self.fail(&with_sources(&error)),
             Err(error) => {
-                tracing::error!(%height, error = &error as &dyn std::error::Error, "failed to process a decision");
+                tracing::error!(%height, error = &error as &dyn std::error::Error,
+                    "failed to process a decision; this member tries again in 1 s");
                 self.decide_later(RETRY, certificate, reply);
             }
         }
     }
 
-    /// Returns the bytes of a valid entry, because the engine decides only valid entries. The table can have dropped
-    /// the entry, or lack it because this member could not execute it at its start, for example after a failure of the
-    /// disk. The bytes then come from the journal.
+    /// Returns the bytes of a decided entry; `None` if neither the table nor the journal has them. The engine decides
+    /// only valid entries. The table can have dropped the entry. It can also lack the entry because this member could
+    /// not execute the entry at its start, for example after a failure of the disk. The bytes then come from the
+    /// journal.
     fn bytes_of(&self, height: Height, id: ValueId) -> Option<Arc<[u8]>> {
         let known = self.table.lock().get(height.into(), id).map(|known| Arc::clone(&known.bytes));
         known.or_else(|| match self.journal.lock().entry(height, id.into()) {
             Ok(bytes) => bytes,
             Err(error) => {
-                tracing::error!(%height, error = &error as &dyn std::error::Error, "failed to read the journal");
+                tracing::error!(%height, error = &error as &dyn std::error::Error,
+                    "failed to read an entry of the journal; without another copy, this member tries again in 1 s");
                 None
             }
         })
@@ -425,7 +429,8 @@ impl Shared {
         }
     }
 
-    /// Returns decided entries to a member that is behind.
+    /// Returns the decided entries of a range, for a member that is behind. The list ends before the first entry that
+    /// this member does not have or cannot read. Several entries have at most [`MAX_VALUES`] bytes together.
     pub(crate) fn decided_values(&self, range: RangeInclusive<EngineHeight>) -> Vec<RawDecidedValue<Ctx>> {
         let (mut values, mut size) = (Vec::new(), 0_usize);
         let snapshot = self.chain.snapshot();
@@ -548,7 +553,7 @@ impl Shared {
         }
     }
 
-    /// Sends a verdict to the engine in a separate message, after its request.
+    /// Sends a verdict to the engine in a separate message, and not as the reply to a request.
     fn deliver(&self, value: ProposedValue<Ctx>) {
         use arc_malachitebft_app::{engine::consensus::Msg, types::core::ValueOrigin};
         if let Some(links) = self.links.get() {
@@ -562,7 +567,7 @@ fn header(height: EngineHeight, round: u32, valid_round: Option<u32>, id: ValueI
     EntryHeader { height: height.0, round, valid_round, id: id.0, len: u32::try_from(len).unwrap_or(u32::MAX) }
 }
 
-/// Returns the time from `now` until `at`, or zero if that is over.
+/// Returns the time from `now` until `at`, or zero if `at` is not later.
 fn until(at: Timestamp, now: Timestamp) -> Duration {
     Duration::from_micros(at.get().saturating_sub(now.get()))
 }

@@ -164,7 +164,7 @@ impl Member {
         answer.try_recv().unwrap()
     }
 
-    /// Lets each write to the journal fail. Returns the file that takes writes.
+    /// Makes each write to the journal fail. Returns the writable file.
     fn fail(&self) -> File {
         let file = File::open(self.directory.path().join("journal")).unwrap();
         self.shared.journal.lock().replace_file(file)
@@ -237,7 +237,7 @@ fn body_without_the_id_of_its_header_is_not_executed() {
     assert!(is_executed());
 }
 
-/// A member could use up the places of another one with messages that it repeats.
+/// By repeating messages of another member, a member could use up the places of that member.
 #[test]
 fn co_signature_message_of_another_member_is_dropped() {
     let member = Member::new();
