@@ -15,7 +15,7 @@ const SEED: u64 = 20_260_101;
 /// Number of calls of each method with valid parameters.
 const ROUNDS: usize = 12;
 
-/// Returns invalid texts in place of a parameter.
+/// Returns the JSON texts of values that replace a valid parameter.
 fn wrong_values() -> Vec<String> {
     let mut values: Vec<String> = [
         "null",

@@ -121,7 +121,7 @@ fn studio_that_is_on_is_at_every_address_of_json_rpc() {
         assert_eq!(get(address, "/studio/", BROWSER).status, 200);
     }
     assert_eq!(get(at("operator", "http://"), "/studio/", BROWSER).status, 404);
-    // The option for methods for developers decides by itself.
+    // The option `--developer` does not depend on the option `--studio`.
     let call = json!({"id": 1, "jsonrpc": "2.0", "method": "silica_nodeInfo", "params": []}).to_string();
     let answer = Connection::open(address).unwrap().post(call.as_bytes()).unwrap();
     let info = serde_json::from_slice::<Value>(&answer.body).unwrap()["result"].clone();

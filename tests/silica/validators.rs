@@ -30,7 +30,7 @@ struct Validators {
     nodes: Vec<Option<Node>>,
     path: PathBuf,
     _directory: Directory,
-    /// Four processes use both processors, so one network runs at a time.
+    /// The four processes of a network can use all processors, so one network runs at a time.
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -113,7 +113,7 @@ impl Validators {
         self.start_member_with(member, "block");
     }
 
-    /// Starts a member that acknowledges a transaction at this time.
+    /// Starts a member with this value of the option `--acknowledge`.
     fn start_member_with(&mut self, member: usize, acknowledge: &str) {
         let file = self.file();
         let args = ["--network", &file, "--validator", "--websocket", "off", "--acknowledge", acknowledge];
@@ -328,7 +328,7 @@ fn member_begins_with_the_dump_of_another() {
     }
     validators.start_member(1);
     validators.wait_for_votes();
-    // The member is one of a quorum.
+    // Without member 0, a quorum needs this member.
     validators.nodes[0].take().unwrap().kill();
     validators.wait_for_blocks(4);
     validators.check_equal();
@@ -367,7 +367,7 @@ fn members_send_transactions_to_each_other() {
     let mut validators = Validators::new(&[("interval = \"1s\"", "interval = \"200ms\"")]);
     (0..4).for_each(|member| validators.start_member_with(member, "pool"));
     validators.wait_for_blocks(1);
-    // Two of four members make no block, so a transaction comes to the other member by itself only.
+    // Two of four members make no block. So the other member gets a transaction only in a batch, and not in a block.
     validators.nodes.drain(2..).flatten().for_each(Node::kill);
     let hashes = [submit_payments(validators.node(0), 0, 5), submit_payments(validators.node(1), 1, 5)];
     for (member, hashes) in hashes.iter().enumerate() {
@@ -434,8 +434,8 @@ fn members_restart_one_after_another_for_a_change_of_the_rules() {
     wait("change", || validators.running().all(|node| height(node) > change + 2));
     assert!(validators.running().all(|node| rules(node) == "latest/3"));
     validators.check_equal();
-    // The commands for a directory, and a dump, have the change. The blocks have no contracts, so the tests of the
-    // chain compare the results of the rules.
+    // The commands for a data directory and the dump use the changed rules. The blocks have no contracts, so other
+    // tests compare the results of the rules.
     assert!(validators.nodes[3].take().unwrap().stop().status.success());
     let (dump, new) = (validators.path.join("dump"), validators.path.join("new"));
     let command = |command: &[&str], data: &Path| {
@@ -573,7 +573,6 @@ fn faults_of_a_member_are_named() {
     let expected = format!("agreement address: expected an address at which this member can listen, got {address}");
     check(&data, &with(&["--validator", "--websocket", "off"]), &expected);
     drop(listener);
-    // Another network has another id.
     // The printed configuration of a member does not contradict its network file.
     let print = with(&["--validator", "--websocket", "off", "--developer", "off"]);
     let config = validators.path.join("member.toml");
@@ -583,6 +582,7 @@ fn faults_of_a_member_are_named() {
     check_no_control(&node);
     check_large_transaction(&node);
     assert!(node.stop().status.success());
+    // Another network has another id.
     fs::write(&file, text.replace("ds-epoch = 100", "ds-epoch = 99")).unwrap();
     check(&data, &with(&["--validator"]), "network id");
     fs::write(&file, text.replace("chain-id", "chain-ID")).unwrap();

@@ -68,8 +68,8 @@ pub fn is_optional(method: &str, member: &str) -> bool {
 ///
 /// # Panics
 ///
-/// If no documented result has the shape. The message contains the differences. Also if the method has no documented
-/// result.
+/// If the method has no documented result, or if no documented result has the shape. The message contains the
+/// differences.
 pub fn assert_documented(method: &str, result: &Value) {
     compare(method, result).unwrap_or_else(|differences| {
         panic!("{method} answers in no documented shape:\n{}\nanswer: {result}", differences.join("\n"))

@@ -1,4 +1,4 @@
-// A person deploys each example contract, and calls each of its transitions, by the forms of the page.
+// A person deploys each example contract, and calls each of its transitions, with the forms of the page.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Fills the forms of Studio as a person does, and sends transactions by them.
+// Fills the forms of Studio as a person does, and sends transactions with them.
 
 import assert from 'node:assert/strict';
 

@@ -119,7 +119,7 @@ test('a_long_list_shows_one_page', async () => {
   assert.ok(await view.page.getByRole('button', { name: 'Next', exact: true }).isDisabled());
   await go('Previous', 2);
   assert.deepEqual(await hashes(), second);
-  // 50 rows are one step of a reader. More elements need more time than a reader notices.
+  // A page of the list has 50 rows. The limit of elements keeps the page fast.
   const elements = await list.locator('tbody *').count();
   assert.ok(elements <= 50 * 22, `${elements} elements in 50 rows`);
 

@@ -25,7 +25,8 @@ after(async () => {
 
 /** Returns the violations that axe finds, one line for each. */
 async function violations(page) {
-  // The page permits only its own scripts. The protocol of the browser evaluates axe in the page without a script element.
+  // The page permits only its own scripts. The protocol of the browser evaluates axe in the page without a script
+  // element.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
   const found = await page.evaluate(async () => {
     const { violations } = await globalThis.axe.run(document, {

@@ -1,5 +1,6 @@
-// Makes the pictures of docs/studio.md and README.md. It goes the way of a new user: deploy a token, transfer some of it,
-// see it arrive, make a call fail, find the line, and verify a proof offline. `node screenshots.mjs DIRECTORY`
+// Makes the pictures of docs/studio.md and README.md. The script takes the steps of a new user: deploy a token,
+// transfer some tokens, see their arrival, make a call fail, find the line, and verify a proof offline.
+// `node screenshots.mjs DIRECTORY`
 
 import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';

@@ -144,7 +144,7 @@ function walletOf({ url, address, chain }) {
 async function openWithWallet({ chain = null } = {}) {
   const [address] = node.accounts;
   const contract = await node.deploy(await source('contracts/hello_world/hello_world.scilla'), [param('owner', 'ByStr20', address)]);
-  // A request of the stub goes where the page may send requests: to the node that serves it.
+  // The stub sends its requests to the node that serves the page, because the page can send no other requests.
   const stub = [walletOf, { url: new URL('../', node.studio).href, address, chain }];
   const view = await browser.open(node, `#/contract/${contract}?tab=call&transition=SetGreeting`, { before: stub });
   await view.page.getByText('Sign with a wallet in the browser').click();

@@ -86,7 +86,7 @@ pub(super) fn enter() -> Result<(), String> {
 struct Namespace(Child);
 
 impl Namespace {
-    /// Makes a namespace with a process that ends with this process: then, the input of the process ends.
+    /// Makes a namespace with a process. The end of this process ends the input of the process, and so the process.
     fn make() -> Self {
         let mut command = Command::new("unshare");
         command.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -117,7 +117,7 @@ impl Client<'_> {
         // The block of an earlier attempt can have the transaction.
         let found = ask(connection, "GetTransaction", &json!([hash]))?.get("result").is_some();
         if !found && let Some(message) = answer.pointer("/error/message").and_then(Value::as_str) {
-            // The member can be behind, or have the nonce of the account from a later block than its answer.
+            // The member can be behind, so the next attempt is at the next member.
             let message = message.chars().map(|letter| if letter.is_ascii_digit() { '#' } else { letter }).collect();
             self.note(|sent| *sent.refusals.entry(message).or_default() += 1);
             self.connection = None;

@@ -180,7 +180,7 @@ impl<'a> Validators<'a> {
         &mut *self.topology
     }
 
-    /// Waits until all members have the highest block that one of `members` has now, and `more` blocks.
+    /// Waits until all `members` have `more` blocks after the highest block that one of them has now.
     pub(super) fn wait_for_blocks(&self, members: &[usize], more: u64) {
         let heights = || members.iter().map(|member| height(self.node(*member)));
         let target = heights().max().unwrap_or_default() + more;
