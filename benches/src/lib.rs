@@ -1,5 +1,5 @@
-//! Helpers of the benchmarks: blocks with a state diff and without transactions, a long record of payments, programs that
-//! take much processor time for their gas, and measurements of a process.
+//! Helpers of the benchmarks: blocks with a state diff and without transactions, a long record of payments, programs
+//! that take much processor time for their gas, and measurements of a process.
 
 pub mod measure;
 pub mod peer;
@@ -43,9 +43,9 @@ impl Random {
     /// Returns a number below `bound` with the Zipf distribution of exponent 1: the probability of `n` is in proportion
     /// to `1 / (n + 1)`. Returns 0 if `bound` is 0.
     ///
-    /// The sum of `1 / rank` over the ranks from a power of two up to the next one is the same for all powers, apart from
-    /// the rejections. So the function selects a power of two, then one of these ranks, and rejects a rank with the
-    /// probability `1 - power / rank`. This needs no floating point.
+    /// The sum of `1 / rank` over the ranks from a power of two up to the next one is the same for all powers, apart
+    /// from the rejections. So the function selects a power of two, then one of these ranks, and rejects a rank with
+    /// the probability `1 - power / rank`. This needs no floating point.
     pub fn zipf(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;
@@ -171,8 +171,8 @@ impl Subject {
         }
     }
 
-    /// Returns the contract and the key of the entry with this number. It is an entry of another contract for each
-    /// number of [`Subject::Contracts`]. Accounts have no entries.
+    /// Returns the contract and the key of the entry with this number. For [`Subject::Contracts`], each number has
+    /// another contract. Returns `None` for accounts, which have no entries.
     pub fn entry(self, number: u64) -> Option<(Address, StorageKey)> {
         let (contract, key) = match self {
             Self::Accounts => return None,

@@ -36,7 +36,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Returns the cursor of a text. Checks that its own text, which is as short as any, is read as the same cursor.
+/// Returns the cursor of a text. Checks that the cursor writes a text that is not longer, and that is read as the same
+/// cursor.
 fn read<T: FromStr + ToString + Debug + PartialEq>(text: &str) -> Option<T> {
     let cursor: T = text.parse().ok()?;
     let written = cursor.to_string();
