@@ -38,7 +38,7 @@ fn shared_config() -> ChainConfig {
     ChainConfig { operator_price: false, edits: false, ..config(SHARDS, EPOCH) }
 }
 
-/// Signs a message together.
+/// Returns the multisignature of `signers` for a message.
 fn sign(message: &[u8], signers: &[KeyPair], random: &mut ChaCha8Rng) -> Signature {
     let keys: Vec<_> = signers.iter().map(KeyPair::public_key).collect();
     let nonces: Vec<_> = signers.iter().map(|_| CommitSecret::generate(random)).collect();

@@ -291,8 +291,8 @@ fn a_call_fails_if_the_contract_is_invalid_under_later_rules() {
     let user = "scilla_version 0\nimport Numbers\ncontract User ()\ntransition T ()\nend\n";
     let by_file = world.deployed(1, user, &init(&[list(pair("Numbers", ".scillib", &hex(&library)))]));
     assert!(call(&mut world, by_file, "T", &[]).success);
-    // From block 5 on, `import Numbers` finds no library: the name of a file is no name of an import. The node drops a
-    // direct call, and a message of another contract fails.
+    // From block 5 on, `import Numbers` does not find the library that the contract lists as `Numbers.scillib`. The
+    // node drops a direct call, and a message of another contract fails.
     let params: [serde_json::Value; 0] = [];
     let data = json!({"_tag": "T", "params": params}).to_string();
     let direct = UnsignedTransaction { to: by_file, data, ..world.transaction(2) };

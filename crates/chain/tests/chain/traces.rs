@@ -59,8 +59,8 @@ fn message_to_a_library_is_a_run_without_steps() {
     assert!(run.completed && !run.accepted && run.steps.is_empty());
 }
 
-/// A contract that sends the same money twice. The message to itself spends the money before the other message is
-/// delivered.
+/// A contract that sends the same money twice. The message to itself spends the money before the other message of
+/// `Pay` is delivered.
 const PURSE: &str = r#"scilla_version 0
 library Purse
 let nil = Nil {Message}

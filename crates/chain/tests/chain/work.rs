@@ -194,7 +194,7 @@ fn library(world: &mut World, name: &str, bytes: usize) -> Address {
 
 #[test]
 fn deployment_pays_for_a_long_search_that_finds_no_library() {
-    // The sender pays for the texts that the node reads above `FREE_SEARCH`.
+    // From revision 3 of the rules on, the sender pays if the work for the texts is above `FREE_SEARCH`.
     let long = usize::try_from(FREE_SEARCH / weight::SOURCE_BYTE).unwrap();
     for (rules, bytes, is_paid) in
         [("0.13/2", long, false), ("0.13/3", long / 2, false), ("0.13/3", long, true), ("latest/3", long, true)]
@@ -244,7 +244,7 @@ fn call_of_a_contract_that_later_rules_make_unusable_pays_for_a_long_load() {
         };
         let before = call(&world);
         assert!(world.run(2, before).unwrap().success);
-        // Under the rules of block 4, the name of a file is no name of an import.
+        // From block 4 on, `import Found` does not find the library that the contract lists as `Found.scillib`.
         let after = call(&world);
         match world.run(2, after) {
             Ok(receipt) => {
