@@ -186,7 +186,7 @@ pub enum StartError {
         reason: String,
     },
     /// The thread of the chain ended before the agreement had started.
-    #[error("the chain is stopping")]
+    #[error("the agreement did not start, because the thread of the chain ended")]
     Stopping,
 }
 
