@@ -101,7 +101,7 @@ pub enum Withheld {
         got: Height,
     },
     /// The timestamp is too old for a first proposal.
-    #[error("Body.timestamp: expected near the clock {now}, got {got}")]
+    #[error("Body.timestamp: expected a time near the clock {now}, got {got}")]
     Old {
         /// The clock of the member.
         now: Timestamp,

@@ -22,7 +22,7 @@ impl World {
             for rule in [Rule::FirstProposal { round, now: self.nodes[index].clock(time) }, Rule::Accepted] {
                 match self.nodes[index].judge(height, &bytes, rule) {
                     Some(Verdict::Invalid { reason, .. }) => drop(reasons.insert(format!("{reason:?}"))),
-                    // The member has crashed, is behind, has a full disk or a clock far away.
+                    // The member has crashed, is behind, has a full disk, or has a clock far from the timestamp.
                     None | Some(Verdict::Withheld(_) | Verdict::Later(_)) => {}
                     Some(Verdict::Valid(_)) => panic!("seed {}: member {index} accepts a false entry", self.seed),
                 }
