@@ -371,7 +371,7 @@ mod tests {
         let mut changed = bytes.clone();
         changed[ends[2] - 20..ends[2]].fill(0);
         assert!(error(&changed).starts_with("expected an entry with its checksum at byte "));
-        // Fewer zeros than prove a loss of power.
+        // Too few zeros at the end to prove a loss of power.
         let mut changed = bytes;
         let len = changed.len();
         changed[len - 7..].fill(0);

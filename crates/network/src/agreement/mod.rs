@@ -502,7 +502,7 @@ fn restore_entry(shared: &Shared, height: Height, bytes: &[u8], verdict: Verdict
             shared.table.lock().add(crate::table::Known { value, bytes: bytes.into(), header: None });
         }
         Verdict::Invalid { reason, .. } => {
-            tracing::warn!(%height, error = &reason as &dyn std::error::Error, "an entry of the journal is invalid");
+            tracing::warn!(%height, error = &reason as &dyn std::error::Error, "dropped an entry of the journal");
         }
         Verdict::Later(_) | Verdict::Withheld(_) => {}
     }

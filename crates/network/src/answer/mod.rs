@@ -213,7 +213,7 @@ impl Shared {
                 Validity::Valid
             }
             Verdict::Invalid { id, reason } if ValueId::from(id).0 == header.id => {
-                tracing::warn!(%height, round, error = &reason as &dyn std::error::Error, "the proposal is invalid");
+                tracing::warn!(%height, round, error = &reason as &dyn std::error::Error, "rejected the proposal");
                 Validity::Invalid
             }
             Verdict::Valid(_) | Verdict::Invalid { .. } => return self.count_dropped(),
@@ -265,7 +265,7 @@ impl Shared {
         reply: RpcReplyPort<SyncedValueOutcome<Ctx>>,
     ) {
         let Ok(SyncedValue { certificate, bytes }) = borsh::from_slice(value) else {
-            tracing::warn!(%height, "a member sent a decided entry that cannot be read");
+            tracing::warn!(%height, "cannot read the decided entry of a member; the engine asks another one");
             return drop(reply.send(SyncedValueOutcome::PeerFault));
         };
         self.run(move |shared, council, application| {
@@ -280,7 +280,7 @@ impl Shared {
                         let error = error.map_or_else(|error| with_sources(&error), |_| with_sources(&reason));
                         shared.fail(&error);
                     } else if let InvalidEntry::Decode(error) = reason {
-                        tracing::warn!(%height, %error, "a member sent an entry that cannot be read");
+                        tracing::warn!(%height, %error, "dropped an entry; the engine asks another member");
                         return drop(reply.send(SyncedValueOutcome::PeerFault));
                     }
                     (id, Validity::Invalid)
@@ -446,7 +446,7 @@ impl Shared {
                         tracing::warn!(
                             height,
                             error = &error as &dyn std::error::Error,
-                            "failed to read a decided entry"
+                            "failed to read a decided entry; the list for another member ends before it"
                         );
                         break;
                     }
