@@ -113,7 +113,7 @@ impl Member {
             log: Vec::new(),
             log_height: None,
             flushed: [0; 2],
-            // A clock that is far away became so after the first start.
+            // At the first start, the clock of the member is right. It can become wrong later.
             new_files: Some(start_of(network)),
             first_start: None,
             votes: true,

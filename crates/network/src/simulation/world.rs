@@ -382,7 +382,7 @@ impl World {
         if self.happens(step) {
             self.see("a step of a clock");
             let member = self.pick(self.members.len());
-            // A clock that is far away stays so.
+            // A clock with an error of at least 1 s keeps this error.
             if self.members[member].skew.abs() < 1_000 {
                 self.members[member].skew = 900 - i64::try_from(self.draw(1_801)).unwrap();
             }
