@@ -520,8 +520,8 @@ pub struct BlockListingEntry {
     pub hash: Hex<BlockHash>,
 }
 
-/// Hashes of the transactions of a block, by shard (`GetTransactionsForTxBlock`). An array has the hashes of the micro
-/// block of a shard at the position of the shard number. A shard without a micro block is null.
+/// Hashes of the transactions of a block, by shard (`GetTransactionsForTxBlock`). The array at the position of a shard
+/// number has the hashes of the micro block of this shard. A shard without a micro block is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]

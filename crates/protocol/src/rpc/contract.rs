@@ -54,8 +54,8 @@ pub struct StateEntryJson {
 }
 
 /// The interface of a contract or library: parameters, fields, transitions, events and data types, as the Scilla
-/// checker reports them. Types have the form in which Scilla prints them. Documentation is the comments directly before
-/// a part.
+/// checker reports them. Types have the form in which Scilla prints them. The documentation of a part is the comments
+/// directly before the part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ContractInterface"))]
@@ -69,7 +69,7 @@ pub struct ContractInterfaceJson {
     pub events: Vec<EventInfoJson>,
     /// Fields of the contract.
     pub fields: Vec<FieldInfoJson>,
-    /// Whether it is a library. A library has only data types.
+    /// Whether this is the interface of a library, which has only data types.
     pub library: bool,
     /// Parameters that a deployment has to set.
     pub params: Vec<TypedNameJson>,
@@ -82,7 +82,7 @@ pub struct ContractInterfaceJson {
     pub standards: Vec<TokenStandardJson>,
     /// Transitions: transactions and messages can call them.
     pub transitions: Vec<ComponentJson>,
-    /// Name of the contract.
+    /// Name of the contract or library.
     #[serde(rename = "vname")]
     pub name: String,
 }

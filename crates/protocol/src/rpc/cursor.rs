@@ -1,8 +1,8 @@
 //! The cursors of lists. A client sends the `next` of a page as the `cursor` of the following page.
 //!
 //! A cursor names a place: a transaction, an event, a transfer, a block, an address or a key. Lists whose cursors have
-//! the same type have the same places, for example the transactions of an address and the transactions of a block. The
-//! texts of places of a block differ between types, so that the node rejects a cursor of another list:
+//! the same type have the same places, for example the transactions of an address and the transactions of a block. If
+//! the texts of two types differ, the node rejects a cursor of one type in a list with the other type:
 //!
 //! | Type | Text |
 //! |---|---|
@@ -44,7 +44,7 @@ pub struct PlaceCursor {
 }
 
 /// The cursor of a list of events: the last transaction before the page. If the previous page ended within this
-/// transaction, also the index of its last event in the receipt.
+/// transaction, the cursor also has the index of the last event of that page in the receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventCursor {
     /// The transaction.
@@ -213,8 +213,8 @@ impl FromStr for KeyCursor {
 /// Number of digits of the highest block number.
 const MOST_DIGITS: usize = 20;
 
-/// Reads a block number. The type accepts decimal digits only, with zeros at the beginning. A longer text can be an
-/// address of decimal digits.
+/// Reads a block number of at most 20 decimal digits, which can begin with zeros. A longer text of digits can be an
+/// address, so the function rejects it.
 fn number(text: &str) -> Result<BlockNumber, CursorError> {
     if text.len() > MOST_DIGITS {
         return Err(CursorError);

@@ -157,7 +157,7 @@ pub enum TransferKindJson {
     Call,
     /// The amount of a successful deployment.
     Deployment,
-    /// An edit by a developer, which sets the balance. An edit of a nonce or a field does not change it.
+    /// An edit by a developer, which sets the balance. An edit of a nonce or a field sets the same balance again.
     Edit,
     /// The fee of a transaction, also of a failed one. It goes to no account until the end of the DS epoch.
     Fee,
@@ -233,7 +233,7 @@ pub struct ContractRowJson {
     pub creator: Hex<Address>,
     /// Hash of the deployment.
     pub hash: Hex<TxHash>,
-    /// Whether it is a library.
+    /// Whether the row is a library, and not a contract.
     pub library: bool,
     /// Name of the contract or library in its code; null if the code has no name.
     pub name: Option<String>,
@@ -283,7 +283,7 @@ pub struct AccountRowJson {
     pub balance: Dec<Qa>,
     /// Hash of the code and init data of a contract or library; null for any other account.
     pub code_hash: Option<Hex<CodeHash>>,
-    /// Number of transactions of the account, and of deployments of a contract.
+    /// Nonce of the account; 0 for a contract or library.
     pub nonce: u64,
 }
 
@@ -420,8 +420,8 @@ pub struct PoolTransactionJson {
 #[cfg_attr(feature = "schema", schemars(rename = "SearchResult"))]
 pub struct SearchResultJson {
     /// Whether there are no further matches. It is false if there are more than 20 matches, or if the search has not
-    /// read all contracts. It is also false if the block with the hash can be older than the blocks that the search has
-    /// read. In this case, a repeated request continues the search.
+    /// read all contracts. It is also false if a block with the searched hash can be older than the blocks that the
+    /// search has read. In this case, a repeated request continues the search.
     pub complete: bool,
     /// The matches, at most 20.
     pub matches: Vec<SearchMatchJson>,

@@ -1,7 +1,7 @@
 //! JSON forms of requests and responses, and the envelope around them.
 //!
-//! Domain types have no JSON form. Each type of this module is the JSON form of a domain type, together with its
-//! conversion. The modules, in reading order:
+//! The domain types do not have the JSON of JSON-RPC, except [`Transaction`](crate::Transaction). Most types of this
+//! module are the JSON form of a domain type, together with the conversion. The modules, in reading order:
 //!
 //! - [`envelope`] (request, response, batch), [`error`] (error codes), [`text`] (JSON forms of numbers and bytes) and
 //!   [`number`] (the rules for numbers in requests). `plain` reads the most common bodies fast;

@@ -147,7 +147,7 @@ pub struct NodeSettingsJson {
     pub first_block: Dec<BlockNumber>,
     /// Generation of the protocol.
     pub generation: String,
-    /// The kinds of the history index, separated by commas: `addresses`, `events` and `blocks`; or `off`.
+    /// The kinds of the history index, separated by commas: `addresses`, `events`, `blocks` and `balances`; or `off`.
     pub index: String,
     /// Number of Tx blocks that the history index covers, from block 0 on. Requests read later blocks from the record.
     pub indexed_blocks: Dec<u64>,

@@ -77,8 +77,8 @@ pub fn c_unsigned(text: &str) -> u64 {
 }
 
 /// Reads an unsigned number of 128 bits with the rules of the C++ node for amounts and prices. The prefix `0x` means
-/// hexadecimal digits, and the prefix `0` octal digits. A text without digits is 0. Returns `None` for any other text,
-/// and for a number above 2^128 - 1.
+/// hexadecimal digits, and the prefix `0` octal digits. An empty text is 0, and so is a prefix without digits. Returns
+/// `None` for a text with any other character, and for a number above 2^128 - 1.
 ///
 /// The C++ node wraps numbers above 2^128 - 1, and accepts a minus sign. No client can intend these results.
 ///

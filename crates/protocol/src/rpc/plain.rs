@@ -1,8 +1,9 @@
 //! Reads request bodies of the most common form. The general parser takes several times as long.
 //!
 //! A plain body is a request, or an array of requests. Each request has no other members than `id`, `jsonrpc`, `method`
-//! and `params`, and none of them twice. All texts are without escapes, and all numbers are integers. For a plain body,
-//! this module returns the same value as the general parser. For any other body, it returns `None`.
+//! and `params`, and none of them twice. All texts are without escapes, all numbers are integers, and the parameters
+//! have at most 8 levels. For a plain body, this module returns the same value as the general parser. For any other
+//! body, it returns `None`.
 
 use alloc::{borrow::Cow, vec::Vec};
 
@@ -30,8 +31,8 @@ pub(super) fn read_body(text: &str, batch_limit: usize) -> Option<Body<'_>> {
     (!requests.is_empty()).then_some(Body::Batch(requests))
 }
 
-/// A position in a text. Each function reads one value at the position, and moves the position after the value. It
-/// returns `None` if the text is not plain.
+/// A position in a text. Each function reads one value at the position, and moves the position after the value. The
+/// function returns `None` if the text is not plain.
 struct Scanner<'a> {
     text: &'a str,
     at: usize,

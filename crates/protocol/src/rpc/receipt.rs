@@ -91,8 +91,8 @@ pub struct TransitionJson {
     /// Address of the contract that sent the message.
     #[serde(rename = "addr")]
     pub address: PrefixedHex<Address>,
-    /// Depth of the sender in the chain of calls: 0 for the contract that the transaction calls, 1 for a contract that
-    /// this contract calls, and so on.
+    /// Depth of the contract that sent the message: 0 for the contract that the transaction calls, 1 for a contract
+    /// that this contract calls, and so on.
     pub depth: u32,
     /// The message, with its recipient and parameters.
     #[serde(rename = "msg")]

@@ -29,7 +29,7 @@ use crate::{
     simulation::SimulationRequest,
 };
 
-/// Reason why a JSON object has no valid [`SimulationRequest`].
+/// Reason why a JSON object is not a valid [`SimulationRequest`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulatedTransactionError {

@@ -38,7 +38,7 @@ pub struct Notification<'a> {
     pub values: Vec<TopicNews<'a>>,
 }
 
-/// The data of a Tx block for one topic.
+/// An entry of a notification: the data of one topic, or the topics that end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "query")]
 pub enum TopicNews<'a> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use super::{TransactionRequest, TransactionRequestError};
 use crate::transaction::Transaction;
 
-/// Reason why text is not the JSON of a signed transaction. The error names the member.
+/// Reason why text is not the JSON of a signed transaction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionJsonError {

@@ -29,7 +29,7 @@ pub struct TransactionStatus {
     /// Hash of the transaction.
     #[serde(rename = "ID")]
     pub id: Hex<TxHash>,
-    /// Key of the record in the document store of the C++ node; typed clients require this member.
+    /// Key of the document in the store of the C++ node; typed clients require this member.
     #[serde(rename = "_id")]
     pub object_id: ObjectId,
     /// Amount of money for the recipient, in Qa.
