@@ -23,7 +23,7 @@ use crate::{
 pub struct Account {
     /// Balance of the account, in Qa.
     pub balance: Qa,
-    /// Nonce of the last executed transaction of the account, or 0 if the account has executed no transaction.
+    /// Nonce of the account. The next transaction of the account has this nonce plus 1.
     pub nonce: Nonce,
     /// The contract or library of the account; `None` for other accounts.
     pub contract: Option<ContractAccount>,
@@ -46,7 +46,7 @@ pub(crate) const ACCOUNT_VERSION: u32 = 1;
 const LEN_MAX: usize = 101;
 
 impl Account {
-    /// Returns an account that has executed no transaction, and has no contract.
+    /// Returns an account with this balance, with nonce 0, and without a contract.
     pub const fn with_balance(balance: Qa) -> Self {
         Self { balance, nonce: Nonce::new(0), contract: None }
     }

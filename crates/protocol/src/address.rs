@@ -155,12 +155,12 @@ impl Address {
     /// Reads an address in any form that people use: bech32, or 40 hexadecimal digits with or without `0x`. If the
     /// digits have letters of both cases, the checksum must match.
     ///
-    /// [`FromStr`](std::str::FromStr) reads hexadecimal digits without a check, as the protocol does.
+    /// [`FromStr`](std::str::FromStr) reads hexadecimal digits and ignores the checksum, as the protocol does.
     ///
     /// # Errors
     ///
-    /// [`AddressError`]: the text is not a valid bech32 address after `zil1`, or not a valid hexadecimal address
-    /// otherwise.
+    /// [`AddressError`]: a text that begins with `zil1` is not a valid bech32 address, or another text is not a valid
+    /// hexadecimal address.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if text.starts_with(BECH32_PREFIX) {
             return Self::from_bech32(text);

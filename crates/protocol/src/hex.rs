@@ -75,7 +75,7 @@ pub fn decode(text: &str) -> Result<Vec<u8>, HexTextError> {
     Ok(bytes)
 }
 
-/// Reads digits in any letter case. They fill `bytes`. An error can leave a part of the digits in `bytes`.
+/// Reads digits in any letter case into `bytes`. After an error, `bytes` is unchanged.
 ///
 /// # Errors
 ///

@@ -84,7 +84,7 @@
 //! # Invariants
 //!
 //! - A decoded value encodes to the same bytes, and an encoded value decodes to the same value. A decoder never panics.
-//!   It rejects bytes that are not in canonical form. The error names the field with the fault.
+//!   It rejects bytes that are not in canonical form. The error names the message or the field with the fault.
 //! - The crate computes each hash from its value. No type stores a hash next to the value. If a message repeats a hash,
 //!   the decoder compares it with the computed hash.
 //! - All additions, subtractions and multiplications of money and gas are checked for overflow.

@@ -117,8 +117,8 @@ counter! {
     DsBlockNumber, u64
 }
 counter! {
-    /// Nonce of a transaction or of an account. The nonces of the transactions of an account count from 1. The nonce of
-    /// an account is the nonce of its last executed transaction, or 0 if the account has executed no transaction.
+    /// Nonce of a transaction or of an account. The next transaction of an account has the nonce of the account plus 1.
+    /// The nonce of an account starts at 0, unless the genesis sets it. A developer can also increase it with an edit.
     Nonce, u64
 }
 counter! {

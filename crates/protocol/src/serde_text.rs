@@ -44,7 +44,7 @@ macro_rules! bytes {
     };
 }
 
-// An address comes from people too. The other values come from programs.
+// People write addresses too, in several forms. Programs write the other values.
 bytes! { Self::parse; Address }
 bytes! {
     Self::from_str;
@@ -74,7 +74,7 @@ macro_rules! numbers {
 
 numbers! { BlockNumber ChainId DsBlockNumber Gas GasPrice Nonce Qa ShardId Timestamp Version }
 
-/// Reads a number from a string or a number.
+/// The visitor that reads a value from a string of decimal digits, or from a number below 2^64.
 struct Digits<T>(PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Digits<T> {
@@ -89,7 +89,7 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Digits<T> {
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
-        // The text has the check of the range, which is different for each type.
+        // The parser of the text checks the range, which is different for each type.
         self.visit_str(&number.to_string())
     }
 }

@@ -22,10 +22,10 @@ pub struct CoSignatures {
 }
 
 impl CoSignatures {
-    /// Returns the co-signatures of a block before its committee signs. Each bitmap has `bits` members.
+    /// Returns the co-signatures of a block before its committee signs. Each bitmap has `bits` bits, all false.
     ///
-    /// Micro blocks and genesis blocks have a bitmap with one member. Other DS and Tx blocks have a member for each key
-    /// of the DS committee.
+    /// The bitmaps of genesis blocks have one bit. The bitmaps of other blocks have a bit for each member of the
+    /// committee that signs the block.
     pub fn unsigned(bits: usize) -> Self {
         Self { cs1: Signature::ZERO, b1: vec![false; bits], cs2: Signature::ZERO, b2: vec![false; bits] }
     }

@@ -1,4 +1,4 @@
-//! Micro blocks: the transactions of one shard in a Tx epoch.
+//! Micro blocks: the transactions of one committee in a Tx epoch.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ pub struct MicroBlockHeader {
     pub committee_hash: CommitteeHash,
     /// Hash of the previous Tx block.
     pub prev_hash: BlockHash,
-    /// Shard of the block.
+    /// Number of the committee of the block. The DS committee has the number after the last shard.
     pub shard: ShardId,
     /// Gas limit of the block.
     pub gas_limit: Gas,
@@ -35,7 +35,7 @@ pub struct MicroBlockHeader {
     pub gas_used: Gas,
     /// Coinbase reward if the DS committee makes the block in a vacuous epoch; fees of the transactions otherwise.
     pub rewards: Qa,
-    /// Number of the Tx block in production.
+    /// Number of the Tx block that lists this micro block.
     pub epoch: BlockNumber,
     /// Hash of the transaction hashes.
     pub tx_root: TxRoot,
@@ -168,8 +168,8 @@ impl MicroBlock {
 
     /// Reads a serialised block.
     ///
-    /// The function does not verify the signatures, and does not compare the transaction hashes with the
-    /// number of transactions and the hash in the header.
+    /// The function does not verify the signatures. It does not compare the transaction hashes with `tx_count` and
+    /// `tx_root` of the header.
     ///
     /// # Errors
     ///

@@ -210,8 +210,8 @@ impl MbInfo {
 }
 
 impl MbInfoHash {
-    /// Returns the hash of the micro block list in a Tx block. The order of the list counts. The hash of an empty list
-    /// is zero.
+    /// Returns the hash of the micro block list in a Tx block. The hash depends on the order of the list. The hash of
+    /// an empty list is zero.
     ///
     /// The hash covers the concatenated bytes of the entries, without tags or lengths between them.
     pub fn of(infos: &[MbInfo]) -> Self {

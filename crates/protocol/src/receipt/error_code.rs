@@ -54,7 +54,7 @@ pub enum ReceiptError {
     OutputIllegal = 19,
     /// The reference declares this code, and does not use it.
     MapDepthMissing = 20,
-    /// The remaining gas is too little for the next run.
+    /// The remaining gas is too little for the next run. In this node also: the transaction exceeds a work limit.
     GasNotSufficient = 21,
     /// Metadata of the callee are unreadable.
     InternalError = 22,

@@ -67,7 +67,7 @@ pub struct TransactionBuilder {
 }
 
 impl Transaction {
-    /// Begins a transfer of `amount` to `to`.
+    /// Begins a payment of `amount` to `to`.
     pub const fn payment(to: Address, amount: Qa) -> TransactionBuilder {
         TransactionBuilder {
             chain_id: None,

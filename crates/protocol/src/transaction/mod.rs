@@ -108,7 +108,8 @@ impl UnsignedTransaction {
         }
     }
 
-    /// Returns the address of the sender: of the account of the public key, or of the impersonated account.
+    /// Returns the address of the sender. This is the address of the public key, or the impersonated address if the key
+    /// is a placeholder.
     pub fn sender(&self) -> Address {
         self.sender_key.impersonated().unwrap_or_else(|| Address::from_public_key(&self.sender_key))
     }

@@ -5,8 +5,8 @@ use core::error::Error;
 use super::{Transaction, UnsignedTransaction};
 use crate::key::{PublicKey, Signature};
 
-/// A key that signs. `silica-crypto` implements it for its key pairs. A hardware wallet or a remote signer implements
-/// it for its own type.
+/// A key that signs. `silica-crypto` implements this trait for its key pairs. The crate of a hardware wallet or of a
+/// remote signer can implement this trait for its own type.
 pub trait Signer {
     /// Reason why the signer does not sign.
     type Error: Error + Send + Sync + 'static;
