@@ -143,8 +143,8 @@ impl VerifiedTransaction {
 
     /// Returns whether the admission of this transaction verified the signature of `transaction`.
     fn proves(&self, transaction: &Transaction) -> bool {
-        // Two valid signatures of one transaction have the same hash, so the hash alone proves nothing about the bytes
-        // of a signature. A transaction without a signature depends on the configuration, not on a proof.
+        // The hash does not cover the signature, so the comparison includes the signature. The configuration decides
+        // whether a transaction without a signature is valid, so its admission proves nothing.
         *self.transaction == *transaction && transaction.sender_key.impersonated().is_none()
     }
 }

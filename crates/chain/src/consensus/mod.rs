@@ -34,9 +34,9 @@ pub trait Application {
     /// Builds the next block on top of the head, with pending transactions, at the time `at`.
     ///
     /// The timestamp is the later of `at` and one microsecond after the timestamp of the head. The function drops
-    /// transactions that can never be executed. If the block has no transactions, the dropped transactions leave the
-    /// pool at once, so that no empty block has to be committed. Otherwise, they leave the pool at the commit of the
-    /// block.
+    /// transactions that can never be executed. If the block has no transactions, and all written blocks are flushed,
+    /// the dropped transactions leave the pool at once, so that no empty block has to be committed. Otherwise, they
+    /// leave the pool at the commit of the block.
     ///
     /// # Errors
     ///
@@ -91,7 +91,8 @@ pub trait Application {
     /// blocks, and has checked that there are no [candidates](Self::has_candidates).
     ///
     /// The blocks have no signatures on disk: the [signer](silica_state::Store::set_signer) of the store signs a block
-    /// when a caller reads the block. Without a signer the function makes no block and returns `None`.
+    /// when a caller reads the block. The function makes no block and returns `None` if the store has no signer, the
+    /// committee has several members, or `blocks` is 0.
     ///
     /// # Errors
     ///

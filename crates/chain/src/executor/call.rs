@@ -179,9 +179,9 @@ fn ignoring_library(context: Context<'_>) -> Option<Callee> {
 }
 
 impl<W: StateReader> Calls<'_, '_, W> {
-    /// Runs a contract and its chained calls. A transaction has at most 20 chained calls, and this limit also limits
-    /// the depth of the recursion. With a tracer, the caller calls `Tracer::begin` before this function. This function
-    /// calls `Tracer::end`.
+    /// Runs a contract and its chained calls. The limit of chained calls (`edge_limit`) also limits the depth of the
+    /// recursion. With a tracer, the caller calls `Tracer::begin` before this function. This function calls
+    /// `Tracer::end`.
     fn run(&mut self, callee: &Callee, call: &Call) -> Result<(), CallFailure> {
         let result = self.run_all(callee, call);
         if let Some(tracer) = self.context.tracer {

@@ -30,7 +30,7 @@ const NO_LIMIT: u64 = u64::MAX;
 pub struct ContractInterface {
     /// Name of the contract or library.
     pub name: Arc<str>,
-    /// Whether it is a library. A library has only data types.
+    /// Whether this is the interface of a library, which has only data types.
     pub is_library: bool,
     /// Parameters of a deployment.
     pub parameters: Vec<ParameterSummary>,

@@ -22,8 +22,8 @@ pub(crate) trait Line {
     fn advance(&mut self, transaction: &VerifiedTransaction);
 }
 
-/// The line of one committee in the pool. A call locks the pool for a few look-ups only, so that transactions can
-/// arrive while a block is built.
+/// The line of one committee in the pool. A call locks the pool for one look-up or for one batch of at most [`BATCH`]
+/// transactions, so that transactions can arrive while a block is built.
 #[derive(Debug)]
 pub(crate) struct PoolLine<'a> {
     pool: &'a Mutex<Pool>,

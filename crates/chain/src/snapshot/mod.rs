@@ -30,7 +30,8 @@ use crate::{
 
 /// The chain at one head. A clone is cheap. Later commits do not change the results.
 ///
-/// The pool is not part of the snapshot: queries about pending transactions return its current contents.
+/// The pool is not part of the snapshot. Queries about pending transactions and about the status of a transaction read
+/// the current pool and the latest head, so later commits change their results.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     published: Arc<Published>,
@@ -240,7 +241,8 @@ impl Snapshot {
         Ok((None, missing))
     }
 
-    /// Returns the header of DS block `number`, or `None` if the latest DS block has a lower number. Signs no block.
+    /// Returns the header of DS block `number`, or `None` if the latest DS block has a lower number. In contrast to
+    /// [`ds_block`](Self::ds_block), this function does not sign a block of an empty block range.
     ///
     /// # Errors
     ///
