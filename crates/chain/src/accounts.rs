@@ -42,7 +42,7 @@ pub(crate) type Visitor<'a> = &'a mut dyn FnMut(&StorageKey, &[u8]) -> ControlFl
 pub(crate) struct Source {
     /// The program.
     pub(crate) code: Arc<str>,
-    /// The init data of the account, with the entries that the chain adds.
+    /// The init data of the contract or library, with the parameters that the node adds.
     pub(crate) init: Arc<str>,
 }
 

@@ -1,7 +1,7 @@
 //! Searches the record for the transactions of an address.
 //!
-//! The history index has the places of these transactions (ADR 21). For blocks that are not in the index, the search
-//! reads all transactions of the record (ADR 11). The search for one page reads a bounded number of transactions, and
+//! The history index has the places of these transactions (ADR 21). If the index does not have a block, the search
+//! reads all transactions of this block (ADR 11). The search for one page reads a bounded number of transactions, and
 //! returns the last place that it read. The next page begins after this place.
 
 use silica_protocol::{Address, Qa, Receipt, Transaction, TransactionKind, TxHash};

@@ -28,7 +28,7 @@ pub enum BalanceAtError {
     },
     /// The history index has not reached the block yet, and the state after the block is not in the state history.
     #[error(
-        "expected a block that the index of balances has, of which it has the first {covered}, got {block}; retry later"
+        "expected one of the first {covered} blocks, which the index of balances has, got block {block}; retry later"
     )]
     NotIndexed {
         /// Number of the block.
@@ -42,8 +42,8 @@ pub enum BalanceAtError {
 }
 
 impl Snapshot {
-    /// Returns the balance of an account after a Tx block; 0 if the account did not exist. The history index has the
-    /// balances after all blocks that it covers. Without it, only the blocks of the proof window have balances.
+    /// Returns the balance of an account after a Tx block; 0 if the account did not exist. An index of balances has the
+    /// balances after all blocks that it covers. For other blocks, the balance is available only in the proof window.
     ///
     /// # Errors
     ///

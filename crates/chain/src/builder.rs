@@ -600,7 +600,7 @@ enum Tried {
     Postponed(Postponed),
 }
 
-/// Returns the hash of the shards. Each virtual shard has the members of the committee.
+/// Returns the hash of the sharding structure. Each virtual shard has the members of the committee.
 pub(crate) fn sharding_hash(shards: u32, committee: &Committee) -> ShardingHash {
     let members = || committee.keys().iter().copied().map(shard_member).collect();
     ShardingHash::of(&(0..shards).map(|_| members()).collect::<Vec<_>>())

@@ -7,7 +7,7 @@ use silica_protocol::{Address, BlockHash, DsBlockNumber, PublicKey};
 /// The committees of all DS epochs.
 ///
 /// A DS epoch has one committee. Its members are the DS committee, and also the members of every virtual shard. All DS
-/// epochs of a network have the same committee. A public key becomes the committee of a single node.
+/// epochs of a network have the same committee. The committee of a single node is made from its public key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committees {
     all: Committee,

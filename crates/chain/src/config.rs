@@ -71,7 +71,7 @@ impl RuleChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Rules {
-    /// The rules of the contract language. [`ChainConfig::scilla_rules`] has those of a block.
+    /// The Scilla rules of the first blocks. [`ChainConfig::scilla_rules`] returns the Scilla rules of any block.
     pub scilla: ScillaRules,
     /// Whether the chain executes deployments and calls (`ENABLE_SC`). If not, admission rejects them with
     /// `Smart contract is disabled`.
@@ -426,7 +426,7 @@ pub enum ConfigError {
         /// The given key.
         key: PublicKey,
     },
-    /// A key is several members of the committee.
+    /// Several members of the committee have the same key.
     #[error("members of the committee: expected different keys, got {key} twice")]
     RepeatedMember {
         /// The repeated key.

@@ -22,9 +22,9 @@ pub struct ContractRow {
     pub hash: TxHash,
     /// Place of the deployment in the record.
     pub place: HistoryPlace,
-    /// Whether it is a library.
+    /// Whether the row is a library, and not a contract.
     pub is_library: bool,
-    /// Name of the contract or library in its code.
+    /// Name of the contract or library in its code, or `None` if the code has no name.
     pub name: Option<String>,
     /// The token, or `None` if the contract does not have the fields of a standard.
     pub token: Option<TokenDescription>,
@@ -98,8 +98,8 @@ impl Snapshot {
     }
 
     /// Returns at most `limit` contracts and libraries whose name, or whose token's name or symbol, begins with a text.
-    /// The letter case of ASCII letters makes no difference. A `limit` of 0 means 1. The search reads the first 5,000
-    /// contracts, or 16 MiB of code and init data. [`AddressPage::next`] is `None` if the search has read all
+    /// The letter case of ASCII letters makes no difference. A `limit` of 0 means 1. The search ends when it has read
+    /// 5,000 contracts, or 16 MiB of code and init data. [`AddressPage::next`] is `None` if the search has read all
     /// contracts.
     ///
     /// # Errors

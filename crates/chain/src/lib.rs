@@ -135,7 +135,8 @@
 //!   next block.
 //! - The timestamp of a block is the given time, or one microsecond after the previous block if that is later.
 //! - No thread holds a lock while it verifies a signature, executes a transaction or writes a block.
-//! - A head is published as a whole, and only after its blocks are durable.
+//! - A head is published as a whole, and only after its blocks are durable. A store with
+//!   [`Durability::Relaxed`](silica_state::Durability) is the exception: a flush of this store does nothing.
 //! - The crate has no HTTP, no RPC method and no error code. Some error texts, such as those of [`AdmissionError`], are
 //!   the texts of the reference, because clients compare them. The store reads and writes all files.
 //! - A failed deployment or call changes only the balance and the nonce of its sender. If the interpreter panics on a

@@ -43,9 +43,9 @@ pub fn rebuild(
     catch_up(store, &network, genesis, progress)
 }
 
-/// Executes the blocks of `store` again in the store `scratch`. Compares every header, state root, receipt and
-/// signature. Returns the number of the last block. `scratch` is empty, or has blocks from an earlier call. Then the
-/// function begins after these blocks.
+/// Executes the blocks of `store` again in the store `scratch`. Compares every header, state root and receipt with the
+/// result, and verifies every signature. Returns the number of the last block. If `scratch` has blocks from an earlier
+/// call, the function begins after these blocks.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub(crate) struct Reserves {
 }
 
 impl Reserves {
-    /// Returns the balance before the vacuous block of a DS epoch, or `None` if the DS epoch is not among these.
+    /// Returns the balance before the vacuous block of a DS epoch, or `None` if there is no balance for this DS epoch.
     pub(crate) fn before(&self, epoch: u64) -> Option<Qa> {
         let place = usize::try_from(epoch.checked_sub(self.first)?).ok()?;
         self.balances.get(place).copied()

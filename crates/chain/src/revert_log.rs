@@ -38,8 +38,8 @@ impl RevertLog {
         let mut lowest: Vec<_> = self.lowest.iter().copied().filter(|(_, block)| *block < to).collect();
         lowest.push((count, to));
         if lowest.len() > MAX_ENTRIES {
-            // Merge the two oldest entries. A follower that missed more reverts than the log has reads more blocks
-            // again than needed.
+            // Merge the two oldest entries. If a follower missed more reverts than the log contains, the follower reads
+            // more blocks again than needed.
             let (_, block) = lowest.remove(0);
             if let Some((_, next)) = lowest.first_mut() {
                 *next = block;

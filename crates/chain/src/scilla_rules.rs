@@ -56,8 +56,8 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// Compares the rules of a record with the configured rules. The record gets the configured rules if it is empty, or if
-/// the rules of its blocks are equal.
+/// Checks the configured rules as [`check`] does, and then writes them to the record as its label. Rules without an
+/// identifier are not written.
 ///
 /// # Errors
 ///
@@ -71,7 +71,8 @@ pub(crate) fn keep(store: &Store, config: &ChainConfig) -> Result<(), RulesError
     Ok(())
 }
 
-/// Compares the rules of the blocks in a record with the configured rules. An empty record fits all rules.
+/// Compares the rules of the blocks in a record with the configured rules. A record without blocks and without a label
+/// fits all rules.
 ///
 /// # Errors
 ///

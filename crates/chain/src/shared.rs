@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) pool: Mutex<Pool>,
     /// The contract cache of simulations.
     pub(crate) simulated: ContractCache,
-    /// The published head, from which all snapshots of readers start. No other place has a published head.
+    /// The published head. Each new snapshot of a reader is a view of the head in this member.
     ///
     /// The store has its own newest snapshot, on which the producer prepares the next block. After a flush, the
     /// producer takes this snapshot, and publishes it here together with the head and the settings.
@@ -94,8 +94,8 @@ impl Shared {
         Arc::clone(&self.published.read())
     }
 
-    /// Replaces the published head, and calls the listener. The blocks of `published` must be durable. Returns the
-    /// previous head, which the caller drops without a lock: its state and cached responses can be large.
+    /// Replaces the published head, and calls the listener. The store has flushed the blocks of `published` before.
+    /// Returns the previous head, which the caller drops without a lock: its state and cached responses can be large.
     pub(crate) fn publish(&self, published: Arc<Published>) -> Arc<Published> {
         let previous = mem::replace(&mut *self.published.write(), published);
         if let Some(listener) = self.listener.get() {

@@ -58,8 +58,7 @@ pub struct AccountChange {
     pub variables: Vec<VariableChange>,
 }
 
-/// How a field of a contract, or an entry of a map, would change. A map with several keys has one change for each
-/// innermost entry.
+/// How a field of a contract, or an entry of a map, would change. Each innermost entry of a map has a separate change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableChange {
     /// Name of the field.

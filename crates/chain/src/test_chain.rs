@@ -552,7 +552,8 @@ impl Replica<'_> {
     ///
     /// # Errors
     ///
-    /// [`ReplicaError`]: the block does not follow the head, or its execution has another result.
+    /// [`ReplicaError`]: the block does not follow the head, its execution has another result, a signature is invalid,
+    /// or the write of the block failed.
     pub fn import(&mut self, block: &Proposal) -> Result<(), ReplicaError> {
         let executed = self.producer.verify(block)?;
         self.producer.commit(seal_with(executed, block, &self.source.node.public_key().into())?)?;

@@ -77,7 +77,7 @@ impl Snapshot {
     ) -> Result<Option<String>, StateError> {
         let read = |key: &StorageKey| self.view().storage_value(contract, &key.variable_hash());
         let (name, _) = standard.balances();
-        // Most contracts do not have the entry, so it comes before the types.
+        // Most contracts do not have the entry, so the function reads the entry before the types of the fields.
         let Some(stored) = read(&variable_key(contract, name, &[holder.to_owned()]))? else { return Ok(None) };
         if !self.has_fields_of(contract, standard)? {
             return Ok(None);

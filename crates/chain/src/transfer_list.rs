@@ -1,8 +1,8 @@
 //! The list of transfers, in pages.
 //!
-//! The walk over the places of the record is separate from the [transfers of a place](crate::transfer). It skips the
-//! ordinary blocks of empty block ranges. For some addresses, it reads only the [parts](crate::transfer_parts) that the
-//! history index has, in the blocks that the index covers.
+//! The walk over the places of the record is separate from the [transfers of a place](crate::transfer). The walk skips
+//! the ordinary blocks of empty block ranges. If the request names addresses, the walk reads only the
+//! [parts](crate::transfer_parts) that the history index has, in the blocks that the index covers.
 
 use std::{
     collections::BTreeSet,
@@ -505,8 +505,8 @@ impl Walk<'_> {
         Ok(self.reserves.as_ref().and_then(|reserves| reserves.before(epoch)))
     }
 
-    /// Adds those of the transfers of a part that are at the next place or behind it, and that have one of the
-    /// addresses. Returns false if the page is full before the last of them.
+    /// Adds the transfers of a part from the next place on, if they have one of the addresses. Returns false if the
+    /// page is full before the last of these transfers.
     fn take(&mut self, mut transfers: Vec<Transfer>) -> bool {
         match self.request.order {
             HistoryOrder::NewestFirst => {
@@ -534,7 +534,7 @@ impl Walk<'_> {
     }
 }
 
-/// Sets the hash of the transaction of transfers.
+/// Sets the transaction hash of each transfer.
 fn with_hash(mut transfers: Vec<Transfer>, transaction: &Transaction) -> Vec<Transfer> {
     let hash = transaction.hash();
     for transfer in &mut transfers {
