@@ -65,7 +65,8 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Result<[u8; N], HexError> 
     }
 }
 
-/// Reads two digits for each byte without a branch, because requests have many hexadecimal digits.
+/// Reads two digits for each byte without a branch, because requests have many hexadecimal digits. Returns `None` for
+/// another length, or another character.
 fn decode<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let (pairs, rest) = digits.as_chunks();
     let (mut bytes, mut all) = ([0; N], 0);

@@ -7,8 +7,8 @@ use crate::{address::Address, key::PublicKey};
 const PADDING: usize = PublicKey::LEN - Address::LEN;
 
 impl PublicKey {
-    /// Returns the placeholder for the public key of `address`: zeros, then the address. It cannot be a real key,
-    /// because a key begins with 2 or 3.
+    /// Returns the placeholder for the public key of `address`: zeros, then the address. The placeholder cannot be a
+    /// real key, because a key begins with 2 or 3.
     ///
     /// # Examples
     ///

@@ -1,7 +1,7 @@
 //! Wire types, units and envelopes of the protocol of Zilliqa 8.1.2.
 //!
 //! This crate has a type for each value that crosses a wire or enters a hash. It encodes and decodes the exact bytes of
-//! the network. All other crates of the workspace use these types.
+//! the network. All other crates of the workspace use these types, except `silica-studio`.
 //!
 //! # Examples
 //!

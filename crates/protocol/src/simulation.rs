@@ -1,4 +1,4 @@
-//! The request for a simulation: a transaction without signature.
+//! The request for a simulation or for an impersonated transaction: a transaction without a signature.
 
 use alloc::string::String;
 
@@ -8,7 +8,8 @@ use crate::{
     gas::{Gas, GasPrice},
 };
 
-/// A transaction to simulate. It has no nonce, version, key or signature, but it names the sender.
+/// A transaction to simulate, or to execute for an impersonated sender. The request has no nonce, version, key or
+/// signature, but the address of the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationRequest {
     /// Address of the account that would sign the transaction.
@@ -19,7 +20,8 @@ pub struct SimulationRequest {
     pub amount: Qa,
     /// Gas price; `None` means the minimum gas price.
     pub gas_price: Option<GasPrice>,
-    /// Gas limit; `None` means the largest gas limit that the committee accepts and the sender can pay.
+    /// Gas limit; `None` means the largest gas limit that the committee accepts and the sender can pay. For an
+    /// impersonated payment, `None` means the gas of a payment.
     pub gas_limit: Option<Gas>,
     /// Source code of the contract to deploy; can be empty.
     pub code: String,

@@ -1,7 +1,7 @@
-//! Styled JSON text: the form in which receipts and init data are stored and hashed.
+//! Styled JSON text: the form in which receipts and init data are hashed.
 //!
-//! This is the output of jsoncpp 1.7 and 1.8 with default settings, byte for byte (Reference: formats#styled-json). The
-//! layout of these releases is part of the protocol.
+//! Styled text is the output of jsoncpp 1.7 and 1.8 with default settings, byte for byte
+//! (Reference: formats#styled-json). The layout of these releases is part of the protocol.
 
 use alloc::{
     borrow::ToOwned,

@@ -138,7 +138,7 @@ fn unescape(content: &str) -> Option<String> {
     Some(text)
 }
 
-/// Reads four hexadecimal digits.
+/// Reads four hexadecimal digits. Returns `None` if a digit is missing or invalid.
 fn code_unit(rest: &mut core::str::Chars<'_>) -> Option<u16> {
     (0..4).try_fold(0, |unit, _| Some(unit << 4 | u16::try_from(rest.next()?.to_digit(16)?).ok()?))
 }

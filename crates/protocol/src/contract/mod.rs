@@ -59,8 +59,8 @@ impl ContractParam {
 
 /// The init data of a contract or library: a JSON array of parameters.
 ///
-/// A deployment contains the array of its sender. The node adds two parameters and serialises the array again.
-/// The node stores this second array, hashes it, and runs the contract with it.
+/// A deployment contains the array of its sender. The node adds two parameters and serialises the array again. The code
+/// hash covers this second array, and the contract runs with this array.
 ///
 /// # Examples
 ///
@@ -145,7 +145,8 @@ impl InitData {
         self
     }
 
-    /// Returns the text of the init data as the node stores it (Reference: formats#code-hash, formats#styled-json).
+    /// Returns the text of the init data in the form that the code hash covers (Reference: formats#code-hash,
+    /// formats#styled-json).
     pub fn to_styled_json(&self) -> String {
         to_styled_json(&self.array)
     }

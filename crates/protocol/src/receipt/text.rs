@@ -54,7 +54,7 @@ pub enum ReceiptTextError {
 }
 
 impl Receipt {
-    /// Returns the text that is hashed, and that responses contain.
+    /// Returns the text of the receipt that is hashed.
     ///
     /// The receipt of a failed transaction has `errors` and `exceptions` even if they are empty
     /// (Reference: execution#receipts). Any other empty member is omitted.

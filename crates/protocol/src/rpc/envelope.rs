@@ -106,7 +106,7 @@ impl<'a> Body<'a> {
     }
 
     /// Reads a body that is valid UTF-8 with the general parser. The parser then does not check the UTF-8 of each
-    /// string.
+    /// string. Returns `None` as [`read`](Self::read) does.
     pub(super) fn read_text(text: &'a str, batch_limit: usize) -> Option<Self> {
         let visitor = BodyVisitor { batch_limit, levels: Levels::AtMost(MAX_DEPTH.saturating_sub(1)) };
         serde_json::Deserializer::from_str(text).deserialize_any(visitor).ok()

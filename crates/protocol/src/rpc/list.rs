@@ -159,7 +159,7 @@ pub enum TransferKindJson {
     Deployment,
     /// An edit by a developer, which sets the balance. An edit of a nonce or a field sets the same balance again.
     Edit,
-    /// The fee of a transaction, also of a failed one. It goes to no account until the end of the DS epoch.
+    /// The fee of a transaction, also of a failed one. No account gets the fee until the end of the DS epoch.
     Fee,
     /// The fees of a DS epoch, which the null account gets.
     Fees,

@@ -15,7 +15,8 @@ const LEVELS: u32 = 8;
 /// Length of a usual request in bytes. A batch has about one request for this number of bytes.
 const USUAL_REQUEST: usize = 64;
 
-/// Reads a plain body with at most `batch_limit` requests. Ignores the text after the first JSON value.
+/// Reads a plain body with at most `batch_limit` requests. Ignores the text after the first JSON value. Returns `None`
+/// for any other body.
 pub(super) fn read_body(text: &str, batch_limit: usize) -> Option<Body<'_>> {
     let mut scanner = Scanner { text, at: 0 };
     scanner.skip_space();

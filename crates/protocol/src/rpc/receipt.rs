@@ -175,7 +175,7 @@ mod tests {
     use crate::contract::ContractParam;
 
     fn check(receipt: Receipt, expected: &Value) {
-        // The receipt text that is stored and hashed has the same content.
+        // The receipt text that is hashed has the same content.
         assert_eq!(&serde_json::from_str::<Value>(&receipt.to_styled_json()).unwrap(), expected);
         let shape = ReceiptJson::from(receipt);
         assert_eq!(&serde_json::to_value(&shape).unwrap(), expected);
