@@ -606,7 +606,7 @@ pub(crate) fn sharding_hash(shards: u32, committee: &Committee) -> ShardingHash 
     ShardingHash::of(&(0..shards).map(|_| members()).collect::<Vec<_>>())
 }
 
-/// Returns the member of a virtual shard. It has no network address.
+/// Returns a member of the committee as a member of a virtual shard, without a network address.
 pub(crate) fn shard_member(member: PublicKey) -> ShardMember {
     ShardMember { key: member, peer: Peer::default(), reputation: 0 }
 }

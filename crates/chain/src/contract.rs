@@ -84,7 +84,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`InterfaceError`] if the address has no contract, or the state cannot be read.
+    /// [`InterfaceError`]: the address has no contract or library, its text is invalid under the present Scilla rules,
+    /// or the state cannot be read.
     pub fn contract_interface(&self, address: &Address) -> Result<ContractInterface, InterfaceError> {
         contract_interface(address, &self.simulated(), &mut Overlay::new(self.state().clone()))
     }
@@ -94,8 +95,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`CheckError`]: the text is too long, an address has no library, or the state cannot be read. Errors in the text
-    /// are in the result.
+    /// [`CheckError`]: the text is too long, there are too many libraries, a library does not exist or cannot be used,
+    /// or the state cannot be read. Errors in the text are in the result.
     pub fn check_source(&self, request: &CheckRequest) -> Result<SourceCheck, CheckError> {
         let ChainConfig { rules, shard_gas_limit, ds_gas_limit, .. } = &self.shared().network.config;
         let gas = (*shard_gas_limit).max(*ds_gas_limit);

@@ -145,7 +145,7 @@ impl Snapshot {
         Ok(AddressPage { block, elements, next: None })
     }
 
-    /// Returns the first standard whose fields a contract has.
+    /// Returns the first standard whose fields a contract has, or `None` if there is no such standard.
     fn token_standard(&self, contract: &Address) -> Result<Option<TokenStandard>, StateError> {
         for standard in TokenStandard::ALL {
             if self.has_fields_of(contract, standard)? {

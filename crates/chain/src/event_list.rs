@@ -179,7 +179,7 @@ struct Walk<'a, A> {
 }
 
 impl<A: FnMut(&EventLog) -> bool> Walk<'_, A> {
-    /// Adds the selected events of a transaction. Returns a value if the page ends.
+    /// Adds the selected events of a transaction. Returns `None` unless the page ends.
     fn take(&mut self, searched: SearchedTransaction<'_>) -> Option<()> {
         let SearchedTransaction { place, block, transaction, receipt } = searched;
         let mut first = self.first_number(place, receipt);

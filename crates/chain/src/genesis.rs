@@ -94,7 +94,7 @@ pub struct Genesis {
     warnings: Vec<GenesisWarning>,
 }
 
-/// An inconsistency in the accounts file. The node accepts the file, because the node does not use the keys.
+/// An inconsistency in the accounts file. The node accepts the file, because the node does not sign with these keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GenesisWarning {

@@ -91,7 +91,8 @@ impl ReserveLog {
         }
     }
 
-    /// Returns the last DS epoch up to `epoch` with a balance in the log, and this balance.
+    /// Returns the last DS epoch up to `epoch` with a balance in the log, and this balance. Returns `None` if the
+    /// number of reverts in the log is not `reverts`.
     fn nearest(&self, epoch: u64, reverts: u64) -> Option<(u64, Qa)> {
         let kept = self.0.lock();
         let last = kept.balances.len().checked_sub(1)?;

@@ -65,8 +65,8 @@ impl StateReader for Past {
         visit(&self.view, contract, prefix, from, visitor)
     }
 
-    /// Returns the texts of a contract. The record can have texts from later blocks. The check of the account excludes
-    /// these texts.
+    /// Returns the texts of a contract, or `None` if the account does not exist in this state. The record can have
+    /// texts from later blocks. The check of the account excludes these texts.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
         let is_there = self.view.account(contract)?.is_some();
         if is_there { StateReader::source(&self.record, contract) } else { Ok(None) }

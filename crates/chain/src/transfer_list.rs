@@ -368,6 +368,7 @@ impl Walk<'_> {
     }
 
     /// Returns `part` or the next reward of a vacuous block up to block `newest`, whichever is first in the order.
+    /// Returns `None` if there is neither a part nor a reward.
     fn with_reward(
         &self,
         part: Option<(BlockNumber, BlockPart)>,

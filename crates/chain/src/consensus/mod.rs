@@ -58,7 +58,7 @@ pub trait Application {
     ///
     /// # Errors
     ///
-    /// [`InvalidBlock`] names the first difference.
+    /// [`InvalidBlock`]: the first difference, or the reason why this node could not execute the block.
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock>;
 
     /// Makes a block durable, and then visible.

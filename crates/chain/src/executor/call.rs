@@ -330,8 +330,8 @@ impl<W: StateReader> Calls<'_, '_, W> {
         Body::Sent { message: Arc::clone(values), bytes: message.call_len(&emitter, &self.origin) }
     }
 
-    /// Transfers the amount of a message if its recipient is not a contract. Loads the recipient if the message causes
-    /// a run.
+    /// Transfers the amount of a message if its recipient is not a contract. Loads and returns the recipient if the
+    /// message causes a run, and returns `None` otherwise.
     fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Callee>, CallFailure> {
         let ContractMessage { recipient, amount, tag, .. } = message;
         if recipient.is_zero() {

@@ -99,7 +99,7 @@ impl InitFacts {
         Some(Self { version, is_library: is_library(&params), libraries })
     }
 
-    /// Reads the init data of a stored source.
+    /// Reads the init data of a stored source. Returns `None` if they are invalid, as [`of`](Self::of) does.
     fn of_stored(source: &Source, rules: Rules) -> Option<Self> {
         Self::of(&InitData::parse(&source.init).ok()?, rules)
     }

@@ -112,7 +112,7 @@ const LEVELS_OF_PARAMS: usize = 2;
 const LONGEST_LINE: usize = 200;
 
 /// The recorder of a trace. It has interior mutability, because every step of an execution gets a shared reference to
-/// it.
+/// the recorder.
 #[derive(Debug)]
 pub(crate) struct Tracer(RefCell<Notes>);
 

@@ -316,7 +316,7 @@ impl Pool {
     }
 
     /// Returns the next pending transaction of the same sender for the same committee, with or without a nonce gap
-    /// between the two transactions.
+    /// between the two transactions. Returns `None` after the last transaction.
     pub(crate) fn following(&self, transaction: &VerifiedTransaction) -> Option<VerifiedTransaction> {
         let sender = self.senders.get(&transaction.sender())?;
         let rank = sender.following(transaction.committee(), transaction.transaction().nonce)?;

@@ -761,8 +761,8 @@ fn the_cheapest_executable_transaction_leaves_a_full_pool_for_a_better_one() {
     assert_eq!(pool.insert(tx(5, 1, 1), &RICH, arrival(1, 1)), refused, "it pays the same");
     assert_eq!(pool.insert(tx(5, 2, 99), &RICH, arrival(1, 1)), refused, "it is gapped");
     assert_eq!(pool.insert(tx(1, 3, 99), &RICH, arrival(1, 1)), refused, "it is behind the cheapest");
-    // The second transaction of sender 1 cannot be executed before the first one, which has the lowest price. Its
-    // eviction leaves no nonce gap.
+    // The second transaction of sender 1 cannot be executed before the first one, which has the lowest price. The
+    // eviction of the second transaction leaves no nonce gap.
     pool.insert(tx(5, 1, 2), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(cheap.each_ref().map(|cheap| status(&pool, cheap)), [Some(1), Some(255)]);
     pool.insert(tx(6, 1, 2), &RICH, arrival(1, 1)).unwrap();

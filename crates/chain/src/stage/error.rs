@@ -21,7 +21,7 @@ pub enum BuildError {
     /// The chain reached the largest block number or timestamp.
     #[error("the block number or the timestamp has reached its maximum")]
     End,
-    /// The blocks are an empty block range, and the committee has several members. They sign each block.
+    /// The blocks are an empty block range, but the committee has several members, which sign each block separately.
     #[error("empty block range: expected a committee with one member, got several members")]
     EmptyRange,
     /// A sum of gas or a number of transactions is out of the range of its type.
