@@ -161,7 +161,7 @@ pub enum GenesisError {
         source: silica_protocol::NumberError,
     },
     /// The sum of all balances exceeds 128 bits.
-    #[error("accounts: the sum of all amounts exceeds 2^128 - 1 Qa")]
+    #[error("accounts: expected a sum of all amounts of at most 2^128 - 1 Qa, got a larger sum")]
     Supply,
 }
 

@@ -392,7 +392,7 @@ pub enum ConfigError {
         least: Gas,
     },
     /// The sum of the gas limits of all micro blocks exceeds 64 bits.
-    #[error("gas limits: the sum over all shards exceeds 64 bits")]
+    #[error("gas limits: expected a sum over all committees below 2^64, got a larger sum")]
     GasLimitSum,
     /// A change of the Scilla rules is not after the first block and after the change before.
     #[error("block of the rule change: expected a block after {last}, got {got}")]

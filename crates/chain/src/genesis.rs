@@ -241,6 +241,7 @@ mod tests {
     fn money_beyond_128_bits_is_refused() {
         let text = format!(r#"{{"{FIRST}": {{"amount": "{}"}}}}"#, u128::MAX);
         let error = Genesis::from_accounts_json(&text).unwrap_err();
-        assert_eq!(error.to_string(), "accounts: the sum of all amounts exceeds 2^128 - 1 Qa");
+        let expected = "accounts: expected a sum of all amounts of at most 2^128 - 1 Qa, got a larger sum";
+        assert_eq!(error.to_string(), expected);
     }
 }

@@ -20,7 +20,7 @@ pub enum HexError {
         got: usize,
     },
     /// The text has a character that is not a hexadecimal digit.
-    #[error("character {position} is not a hexadecimal digit")]
+    #[error("expected a hexadecimal digit as character {}, got {got:?}", position.saturating_add(1))]
     Digit {
         /// Position of the first invalid character, counted from 0 after the optional `0x`.
         position: usize,

@@ -18,7 +18,7 @@ pub enum EngineError {
         most: u64,
     },
     /// The node is a member of a network, and cannot make a block alone.
-    #[error("the committee of the network makes the blocks")]
+    #[error("expected a single node, got a member of a network, whose committee makes the blocks")]
     Committee,
     /// An edit failed.
     #[error(transparent)]

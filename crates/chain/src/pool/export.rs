@@ -171,7 +171,7 @@ pub enum PoolImportError {
         expected: &'static str,
     },
     /// The bytes are damaged, and no transaction is readable.
-    #[error("pool contents: checksum does not match")]
+    #[error("pool contents: expected a matching checksum, got damaged bytes")]
     Checksum,
     /// The bytes end inside an entry, or a member of an entry is invalid.
     #[error("pool contents: entry {entry}: invalid or incomplete {what}")]

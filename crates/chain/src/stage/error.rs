@@ -25,10 +25,10 @@ pub enum BuildError {
     #[error("empty block range: expected a committee with one member, got several members")]
     EmptyRange,
     /// A sum of gas or a number of transactions is out of the range of its type.
-    #[error("block: the sum of the gas, or the number of transactions, is out of range")]
+    #[error("block: expected a sum of gas below 2^64 and fewer than 2^32 transactions, got more")]
     Gas,
     /// A sum of money exceeds 128 bits. With a valid genesis, the sum of all money fits into 128 bits.
-    #[error("money of a block: the sum exceeds 2^128 - 1 Qa")]
+    #[error("money of a block: expected a sum of at most 2^128 - 1 Qa, got a larger sum")]
     Supply,
 }
 

@@ -164,7 +164,7 @@ fn parameters_that_no_chain_can_have_are_refused() {
     );
     check(
         |config| config.ds_gas_limit = silica_protocol::Gas::new(u64::MAX),
-        "gas limits: the sum over all shards exceeds 64 bits",
+        "gas limits: expected a sum over all committees below 2^64, got a larger sum",
     );
     check(|config| config.rules.strict_shards = true, "rules: expected the rules of generation 8.1, got other rules");
 }

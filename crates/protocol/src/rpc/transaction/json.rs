@@ -91,8 +91,8 @@ fn description(error: &TransactionRequestError) -> String {
         Error::SignatureSize { got } => format!("signature: expected 128 characters, got {got}"),
         Error::Checksum(error) => format!("toAddr: {error}"),
         Error::Priority { got } => format!("priority: expected a boolean, got {got}"),
-        Error::Range { member, got } => format!("{member}: {got} is out of range"),
-        Error::NotText { member } => format!("{member}: expected text"),
+        Error::Range { member, got } => format!("{member}: expected a number in the range of the member, got {got}"),
+        Error::NotText { member } => format!("{member}: expected text, got an array, an object or an invalid escape"),
         Error::GasPrice { got } => format!("gasPrice: expected a number below 2^128, got {got}"),
         Error::PublicKey(error) => format!("pubKey: {error}"),
         Error::Signature(error) => format!("signature: {error}"),
@@ -134,9 +134,9 @@ mod tests {
             object.to_string()
         };
         check(&with("nonce", "\"1\""), "nonce: expected an integral number, got \"1\"");
-        check(&with("version", "-1"), "version: -1 is out of range");
+        check(&with("version", "-1"), "version: expected a number in the range of the member, got -1");
         check(&with("memo", "1"), "transaction has the unknown member \"memo\"");
         check(&with("pubKey", "\"ab\""), "pubKey: expected 66 characters, got 2");
-        check(&with("code", "[]"), "code: expected text");
+        check(&with("code", "[]"), "code: expected text, got an array, an object or an invalid escape");
     }
 }
