@@ -152,7 +152,7 @@ pub struct DiagnosticJson {
     pub help: Option<String>,
     /// The text of the error or warning.
     pub message: String,
-    /// Further facts.
+    /// Further facts about the problem.
     pub notes: Vec<String>,
     /// Whether the problem is an error. A text with an error cannot be deployed.
     pub severity: SeverityJson,

@@ -47,7 +47,7 @@ pub struct PlaceCursor {
 /// transaction, the cursor also has the index of the last event of that page in the receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventCursor {
-    /// The transaction.
+    /// Place of the transaction.
     pub place: PlaceCursor,
     /// Index of the event, or `None` after all events of the transaction.
     pub index: Option<u32>,

@@ -169,7 +169,7 @@ pub enum TransferKindJson {
     Payment,
     /// The reward of a DS epoch, which the null account pays.
     Reward,
-    /// The amount of a message of a contract that its recipient took.
+    /// The amount of a message of a contract, if the recipient of the message took the amount.
     Transition,
 }
 

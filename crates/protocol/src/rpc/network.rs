@@ -25,7 +25,7 @@ pub struct BlockchainInfo {
     /// Number of the next Tx block: the number of the latest Tx block plus 1.
     #[serde(rename = "CurrentMiniEpoch")]
     pub current_mini_epoch: Dec<BlockNumber>,
-    /// DS blocks per second.
+    /// DS blocks per second, since DS block 1.
     #[serde(rename = "DSBlockRate")]
     pub ds_block_rate: f64,
     /// Number of DS blocks, including the genesis block.
@@ -49,10 +49,10 @@ pub struct BlockchainInfo {
     /// Number of nodes in each shard.
     #[serde(rename = "ShardingStructure")]
     pub sharding: ShardingStructure,
-    /// Transactions per second.
+    /// Transactions per second, in the latest Tx block.
     #[serde(rename = "TransactionRate")]
     pub transaction_rate: f64,
-    /// Tx blocks per second.
+    /// Tx blocks per second, since Tx block 1.
     #[serde(rename = "TxBlockRate")]
     pub tx_block_rate: f64,
 }
@@ -145,7 +145,7 @@ pub struct NodeSettingsJson {
     pub developer_methods: bool,
     /// Number of the oldest Tx block that the node has.
     pub first_block: Dec<BlockNumber>,
-    /// Generation of the protocol.
+    /// Generation of the protocol: `8.1`.
     pub generation: String,
     /// The kinds of the history index, separated by commas: `addresses`, `events`, `blocks` and `balances`; or `off`.
     pub index: String,
