@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 /// A page of a list in the order of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressPage<T> {
-    /// The page has the list after this block.
+    /// Number of the Tx block. The page has the list after this block.
     pub block: BlockNumber,
     /// The elements in the order of their addresses.
     pub elements: Vec<T>,

@@ -40,7 +40,7 @@ pub(crate) type Visitor<'a> = &'a mut dyn FnMut(&StorageKey, &[u8]) -> ControlFl
 /// The texts of a contract or library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// The program.
+    /// The source code.
     pub(crate) code: Arc<str>,
     /// The init data of the contract or library, with the parameters that the node adds.
     pub(crate) init: Arc<str>,

@@ -157,7 +157,7 @@ pub enum GenesisError {
     Amount {
         /// Address of the account.
         address: Address,
-        /// The fault of the amount.
+        /// The error of the amount.
         source: silica_protocol::NumberError,
     },
     /// The sum of all balances exceeds 128 bits.

@@ -47,7 +47,7 @@ pub struct AddressTransaction {
     pub place: HistoryPlace,
     /// Hash of the transaction.
     pub hash: TxHash,
-    /// The account that signed the transaction.
+    /// Address of the sender.
     pub sender: Address,
     /// Address of the recipient. It is zero for a deployment.
     pub recipient: Address,

@@ -52,7 +52,7 @@ pub struct ChainConfig {
 pub struct RuleChange {
     /// The first Tx block with the rules, at least 2.
     pub block: BlockNumber,
-    /// The rules.
+    /// The Scilla rules from this block on.
     pub scilla: ScillaRules,
 }
 

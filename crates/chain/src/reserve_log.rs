@@ -25,7 +25,7 @@ struct Kept {
 /// The balances of the null account before consecutive DS epochs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reserves {
-    /// The first DS epoch.
+    /// The DS epoch of the first balance.
     first: u64,
     balances: Vec<Qa>,
 }

@@ -28,7 +28,7 @@ pub(crate) const RECENT: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) network: Network,
-    /// The first state.
+    /// The state at genesis.
     pub(crate) genesis: Arc<Genesis>,
     /// Balances of the null account, for the rewards in the list of transfers.
     pub(crate) reserves: ReserveLog,

@@ -35,7 +35,7 @@ pub struct Simulation {
     pub receipt: Receipt,
     /// The gas limit of the simulation.
     pub gas_limit: Gas,
-    /// The fee of the sender.
+    /// The fee that the sender would pay, in Qa.
     pub fee: Qa,
     /// The committee that the transaction would have, and the reason.
     pub routing: Routing,

@@ -158,7 +158,7 @@ pub enum TestChainError {
     Dropped {
         /// The hash of the transaction.
         hash: TxHash,
-        /// The reason.
+        /// The reason of the drop.
         reason: DropReason,
     },
     /// A transaction is pending, for example because its nonce leaves a gap.

@@ -30,7 +30,7 @@ use crate::{
 pub struct TransactionTrace {
     /// Number of the block of the transaction.
     pub block: BlockNumber,
-    /// The result of the transaction.
+    /// The receipt of the transaction.
     pub receipt: Receipt,
     /// The calls of the transaction, and their statements.
     pub calls: CallTree,

@@ -44,7 +44,7 @@ pub struct TransactionSummary {
     pub hash: TxHash,
     /// Timestamp of the block.
     pub timestamp: Timestamp,
-    /// The account that signed the transaction.
+    /// Address of the sender.
     pub sender: Address,
     /// Address of the recipient. It is zero for a deployment.
     pub recipient: Address,

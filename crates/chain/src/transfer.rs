@@ -50,7 +50,7 @@ pub struct Transfer {
     /// The account that gets the money, or `None` if no account gets it. Fees belong to no account until the end of
     /// their DS epoch.
     pub to: Option<Address>,
-    /// The amount.
+    /// The moved amount, or the new balance after an edit.
     pub amount: TransferAmount,
 }
 

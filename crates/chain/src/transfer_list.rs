@@ -26,9 +26,9 @@ use crate::{
 pub struct TransferRequest<'a> {
     /// Addresses of which at least one pays or gets the money, or `None` for all transfers.
     pub addresses: Option<&'a BTreeSet<Address>>,
-    /// The first block.
+    /// The first block whose transfers are listed.
     pub first: BlockNumber,
-    /// The last block. Blocks after the head have no transfers.
+    /// The last block whose transfers are listed. Blocks after the head have no transfers.
     pub last: BlockNumber,
     /// The order of the transfers.
     pub order: HistoryOrder,

@@ -26,9 +26,9 @@ pub(crate) struct IndexedParts<'a> {
     view: IndexView,
     addresses: &'a BTreeSet<Address>,
     order: HistoryOrder,
-    /// The first and the last block.
+    /// The first and the last block of the parts.
     blocks: (BlockNumber, BlockNumber),
-    /// The next parts.
+    /// The next parts in the order, as read from the index.
     ahead: VecDeque<(BlockNumber, BlockPart)>,
     /// Whether the index has no parts after those in `ahead`.
     is_end: bool,

@@ -135,14 +135,14 @@ pub enum Input {
     Arrival(Timestamp),
     /// A request for a number of blocks, with or without transactions.
     Demand {
-        /// The time.
+        /// The present time. The timestamps of the blocks are not earlier.
         at: Timestamp,
         /// Number of blocks, at most [`MAX_DEMAND`].
         blocks: u64,
     },
     /// A request for a block with an edit of the state.
     Edit {
-        /// The time.
+        /// The present time. The timestamp of the block is not earlier.
         at: Timestamp,
         /// The edit.
         edit: Edit,

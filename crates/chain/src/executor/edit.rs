@@ -119,7 +119,7 @@ pub enum EditError {
     Balance {
         /// The requested balance.
         got: Qa,
-        /// [`Edit::MOST_BALANCE`](crate::Edit::MOST_BALANCE).
+        /// The maximum, [`Edit::MOST_BALANCE`](crate::Edit::MOST_BALANCE).
         most: Qa,
     },
     /// The balance after the addition would be above the maximum.
@@ -144,7 +144,7 @@ pub enum EditError {
     NonceTooHigh {
         /// The requested nonce.
         got: Nonce,
-        /// [`Edit::MOST_NONCE`](crate::Edit::MOST_NONCE).
+        /// The maximum, [`Edit::MOST_NONCE`](crate::Edit::MOST_NONCE).
         most: Nonce,
     },
     /// The account is a contract, which sends no transactions.

@@ -63,9 +63,9 @@ pub struct SourceCheck {
 /// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Whether it is an error.
+    /// Whether the diagnostic is an error. If not, it is a warning.
     pub is_error: bool,
-    /// The text.
+    /// The text of the error or warning.
     pub message: String,
     /// The file of an imported library with the problem; `None` for the checked text.
     pub file: Option<String>,
@@ -73,9 +73,9 @@ pub struct Diagnostic {
     pub start: Option<Position>,
     /// The position after the wrong part, or `None` if it is unknown.
     pub end: Option<Position>,
-    /// Further facts.
+    /// Further facts about the problem.
     pub notes: Vec<String>,
-    /// Advice for the correction.
+    /// Advice for the correction, or `None` if there is none.
     pub help: Option<String>,
 }
 

@@ -91,7 +91,7 @@ pub struct TraceWindow {
     pub from: u64,
     /// Maximum number of statements, at most 10,000. A limit of 0 means 1.
     pub limit: usize,
-    /// Whether the statements have values.
+    /// Whether the statements have the values of their variables.
     pub values: bool,
 }
 

@@ -18,9 +18,9 @@ pub struct TransactionStatus {
     pub transaction: Arc<Transaction>,
     /// Hash of the transaction.
     pub hash: TxHash,
-    /// The account that signed the transaction.
+    /// Address of the sender.
     pub sender: Address,
-    /// The status.
+    /// The status of the transaction.
     pub status: TxStatus,
     /// Whether the transaction is in a block and succeeded.
     pub success: bool,

@@ -100,7 +100,7 @@ pub enum InvalidBlock {
     Transaction {
         /// Hash of the transaction.
         hash: TxHash,
-        /// The reason.
+        /// Reason why the transaction is invalid.
         #[source]
         reason: InvalidTransaction,
     },
