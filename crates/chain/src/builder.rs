@@ -90,8 +90,8 @@ struct Draft {
 }
 
 impl<'a> Builder<'a> {
-    /// Begins the block after `head`, over its state. `minimum_price` is the lowest gas price that the execution
-    /// accepts, if there is a minimum.
+    /// Begins the block after `head`. `state` is the state after `head`. `minimum_price` is the lowest gas price that the
+    /// execution accepts, if there is a minimum.
     pub(crate) fn new(
         network: &'a Network,
         head: &'a Head,
@@ -565,7 +565,7 @@ pub(crate) fn ds_difficulties(last: &DsBlockHeader) -> (u8, u8) {
     if last.number.get() == 0 {
         return (last.ds_difficulty, last.difficulty);
     }
-    // There are no miners, so there are no solutions.
+    // The committee does not change, so there are no solutions of the proof of work.
     (Adjustment::DS.next(last.ds_difficulty, 0), Adjustment::SHARD.next(last.difficulty, 0))
 }
 

@@ -28,8 +28,8 @@ pub struct ChainConfig {
     pub shard_gas_limit: Gas,
     /// Gas limit of the micro block of the DS committee.
     pub ds_gas_limit: Gas,
-    /// Lowest minimum gas price of a DS block, unless the operator has set a price. This node is the only miner, and
-    /// proposes this price.
+    /// Lowest minimum gas price of a DS block, unless the operator has set a price. The computation of the gas price
+    /// takes this price as the only proposal of the miners.
     pub minimum_gas_price: GasPrice,
     /// Whether an operator may set the minimum gas price, as on isolated networks. If so, the verification of a block
     /// does not check the price.

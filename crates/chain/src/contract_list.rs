@@ -35,11 +35,11 @@ pub struct ContractRow {
 pub struct TokenDescription {
     /// The standard whose fields the contract has.
     pub standard: TokenStandard,
-    /// The parameter `name` of the deployment, or `None` if there is no such text.
+    /// The parameter `name` of the deployment, or `None` if there is no such parameter of type `String`.
     pub name: Option<String>,
-    /// The parameter `symbol` of the deployment, or `None` if there is no such text.
+    /// The parameter `symbol` of the deployment, or `None` if there is no such parameter of type `String`.
     pub symbol: Option<String>,
-    /// The parameter `decimals` of the deployment, or `None` if there is no such number.
+    /// The parameter `decimals` of the deployment, or `None` if there is no such parameter of type `Uint32`.
     pub decimals: Option<u32>,
 }
 

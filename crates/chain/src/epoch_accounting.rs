@@ -61,7 +61,7 @@ impl FullBlockCounter {
 }
 
 /// Returns the gas price of the DS block after `head`, as the reference computes it (Reference: execution#gas-price).
-/// This node is the only miner, and proposes the lowest permitted price.
+/// The only proposal of the miners is the lowest permitted price.
 pub(crate) fn price_by_rules(
     network: &Network,
     head: &Head,

@@ -134,7 +134,7 @@
 //!   is not empty, except a vacuous block. If a vacuous block is due, it comes first, and the transaction goes into the
 //!   next block.
 //! - The timestamp of a block is the given time, or one microsecond after the previous block if that is later.
-//! - No thread holds a lock while it verifies a signature, executes a transaction or writes a block.
+//! - No thread holds a lock of this crate while it verifies a signature, executes a transaction or writes a block.
 //! - A head is published as a whole, and only after its blocks are durable. A store with
 //!   [`Durability::Relaxed`](silica_state::Durability) is the exception: a flush of this store does nothing.
 //! - The crate has no HTTP, no RPC method and no error code. Some error texts, such as those of [`AdmissionError`], are

@@ -28,7 +28,7 @@ pub(crate) struct ParentState<'a> {
     pub(crate) timestamp: Timestamp,
 }
 
-/// How many blocks a plan of a range has.
+/// The number of blocks in the plan of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RangeLength {
     /// This number of blocks, or the maximum for one range if the maximum is lower.
