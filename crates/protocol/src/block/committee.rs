@@ -11,7 +11,8 @@ use crate::{
     proto::{ByteArray, ProtoCommittee, ProtoShard, ProtoShardMember, ProtoShardingStructure},
 };
 
-/// Network address of a committee member in 20 bytes. Four bytes contain the IPv4 address, and four bytes the port.
+/// Network address of a committee member in 20 bytes. Four bytes contain the IPv4 address, and the last four bytes
+/// contain the port.
 ///
 /// # Examples
 ///

@@ -157,7 +157,7 @@ impl DsBlockHeader {
         self.to_message().encode_to_vec()
     }
 
-    /// Reads the bytes that are hashed and signed.
+    /// Reads a header from the bytes that are hashed and signed.
     ///
     /// # Errors
     ///

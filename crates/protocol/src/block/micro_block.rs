@@ -91,7 +91,7 @@ impl MicroBlockHeader {
         fields.finish()
     }
 
-    /// Reads the bytes that are hashed and signed.
+    /// Reads a header from the bytes that are hashed and signed.
     ///
     /// # Errors
     ///

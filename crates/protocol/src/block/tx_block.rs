@@ -139,7 +139,7 @@ impl TxBlockHeader {
         fields.finish()
     }
 
-    /// Reads the bytes that are hashed and signed.
+    /// Reads a header from the bytes that are hashed and signed.
     ///
     /// # Errors
     ///

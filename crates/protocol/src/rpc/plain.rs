@@ -1,15 +1,15 @@
 //! Reads request bodies of the most common form. The general parser takes several times as long.
 //!
 //! A plain body is a request, or an array of requests. Each request has no other members than `id`, `jsonrpc`, `method`
-//! and `params`, and none of them twice. All texts are without escapes, all numbers are integers, and the parameters
-//! have at most 8 levels. For a plain body, this module returns the same value as the general parser. For any other
+//! and `params`, and none of them twice. All texts are without escapes, all numbers are integers, and values are nested
+//! at most 8 levels deep. For a plain body, this module returns the same value as the general parser. For any other
 //! body, it returns `None`.
 
 use alloc::{borrow::Cow, vec::Vec};
 
 use super::envelope::{Body, Id, Request};
 
-/// Maximum number of levels of arrays and objects in the parameters.
+/// Maximum number of levels of values in the parameters. A scalar in an array or object is a level too.
 const LEVELS: u32 = 8;
 
 /// Length of a usual request in bytes. A batch has about one request for this number of bytes.
