@@ -8,7 +8,7 @@ use silica_protocol::{Account, Address, Nonce};
 use zeroize::{Zeroize, Zeroizing};
 
 /// An accounts file: an object with addresses of 40 hexadecimal digits as keys. Each account has `amount`, a text with
-/// Qa. `nonce` and `privateKey` are optional. If an address occurs more than once, the last entry counts, as in the
+/// Qa. `nonce` and `privateKey` are optional. If several entries have the same key, the last entry counts, as in the
 /// file of the reference.
 ///
 /// Neither `Debug` nor an error shows a secret key. Keys are overwritten in memory when they are dropped.

@@ -90,8 +90,8 @@ struct Draft {
 }
 
 impl<'a> Builder<'a> {
-    /// Begins the block after `head`. `state` is the state after `head`. `minimum_price` is the lowest gas price that the
-    /// execution accepts, if there is a minimum.
+    /// Begins the block after `head`. `state` is the state after `head`. `minimum_price` is the lowest gas price that
+    /// the execution accepts, if there is a minimum.
     pub(crate) fn new(
         network: &'a Network,
         head: &'a Head,

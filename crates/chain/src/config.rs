@@ -66,8 +66,8 @@ impl RuleChange {
 
 /// The rules of execution: constants and semantics of the generation 8.1 (Reference: execution#rules).
 ///
-/// The members are the differences between the generations of Zilliqa. [`ChainConfig::check`] rejects values that this
-/// implementation does not support.
+/// The members are the rules that differ between the generations of Zilliqa. [`ChainConfig::check`] rejects values that
+/// this implementation does not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Rules {

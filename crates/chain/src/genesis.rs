@@ -7,7 +7,7 @@ use silica_protocol::{Account, Address, PublicKey, Qa, StateRoot, TxBlockHeader}
 
 use crate::accounts_file::{AccountEntry, AccountsFile, GenesisError};
 
-/// Sum of all genesis balances on the main network (`TOTAL_GENESIS_TOKEN`).
+/// Sum of the genesis balances on the main network, without the null account (`TOTAL_GENESIS_TOKEN`).
 pub const GENESIS_TOKENS: Qa = Qa::new(12_600_000_000 * Qa::PER_ZIL);
 /// Mining reserve: the balance of the null account at genesis, which pays the rewards (`TOTAL_COINBASE_REWARD`).
 pub const MINING_RESERVE: Qa = Qa::new(8_400_000_000 * Qa::PER_ZIL);

@@ -424,7 +424,7 @@ mod tests {
     const AT: Timestamp = Timestamp::new(1_700_000_000_000_000);
 
     /// Returns a chain without an engine, over a store in memory. These tests write and flush each block themselves.
-    /// The key number 1 has money.
+    /// The account of the key number 1 has money.
     fn chain() -> (Chain, Producer) {
         let store = Store::ephemeral(StoreOptions::default());
         store.set_signer(range_signer(&key(9)));

@@ -1,7 +1,8 @@
 //! Empty block ranges: empty blocks that are made and stored together.
 //!
-//! The head and the number of an empty block determine its content. The plan of a range has one step for each DS epoch,
-//! and the store computes the headers. These headers equal the headers that the [`builder`](crate::builder) makes.
+//! The head, the first timestamp and the gas prices determine the content of a range. The plan of a range has one step
+//! for each DS epoch, and the store computes the headers. These headers equal the headers that the
+//! [`builder`](crate::builder) makes.
 
 use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};
 use silica_state::{EmptyBlockRange, PreparedState, RangeBuilder, RangeDsBlock, RangeVacuousBlock, Snapshot, Store};

@@ -22,7 +22,7 @@ const MAX_ENTRIES: usize = 1_024;
 pub(crate) struct RevertLog {
     count: u64,
     /// The ordinal number and the block of each revert whose block is lower than the blocks of all later reverts. Both
-    /// ascend in this list.
+    /// numbers ascend in this list.
     lowest: Vec<(u64, BlockNumber)>,
 }
 

@@ -224,7 +224,7 @@ struct Walk<'a> {
     at: TransferPlace,
     transfers: Vec<Transfer>,
     steps: usize,
-    /// Whether the walk has read a place. A page that reads no place would begin at the same place as the next one.
+    /// Whether the walk has read a place. If a page read no place, the next page would begin at the same place.
     has_read: bool,
     /// The latest balances of the null account.
     reserves: Option<Reserves>,

@@ -90,7 +90,7 @@ pub(crate) fn import(bytes: &[u8]) -> Result<Contents, PoolImportError> {
             entries.push(entry);
             (count, rest) = (of, end);
         } else {
-            // The length of a damaged entry can be wrong: the search continues after its first byte.
+            // The length of a damaged entry can be wrong: the search continues after the first byte of the entry.
             rest = start.get(1..).unwrap_or_default();
         }
     }
