@@ -8,8 +8,8 @@ use crate::{
     gas::{Gas, GasPrice},
 };
 
-/// A transaction to simulate, or to execute for an impersonated sender. The request has no nonce, version, key or
-/// signature, but the address of the sender.
+/// A transaction to simulate, or to execute for an impersonated sender. The request has the address of the
+/// sender, and no nonce, version, key or signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationRequest {
     /// Address of the account that would sign the transaction.

@@ -1,7 +1,7 @@
 //! Writes the fields of headers as protobuf bytes, without a message type of `prost`.
 //!
 //! A node that makes millions of empty blocks at once hashes a header for each block. The bytes equal the bytes of the
-//! messages in [`proto`](crate::proto). Tests compare them.
+//! messages in [`proto`](crate::proto). Tests compare the two encodings.
 
 use alloc::vec::Vec;
 

@@ -91,7 +91,7 @@ impl TxBlockHeader {
     /// Largest number of transactions on a page of a block (`NUM_TXNS_PER_PAGE`).
     pub const TRANSACTIONS_PER_PAGE: u32 = 2_500;
 
-    /// Returns the number of pages for the transactions of the block; 0 without transactions.
+    /// Returns the number of pages for the transactions of the block; 0 if the block has none.
     pub const fn page_count(&self) -> u32 {
         self.tx_count.div_ceil(Self::TRANSACTIONS_PER_PAGE)
     }

@@ -77,7 +77,7 @@ pub struct TracedCallJson {
     pub recipient: Hex<Address>,
     /// The run of the contract; null if the message caused no run.
     pub run: Option<TracedRunJson>,
-    /// Address of the sender.
+    /// Address of the account or contract that sent the message.
     pub sender: Hex<Address>,
     /// The tag of the message, even if the message caused no run.
     pub tag: String,

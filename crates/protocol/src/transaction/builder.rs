@@ -168,7 +168,7 @@ mod tests {
     #[error("device is locked")]
     struct Locked;
 
-    /// Signs with the length of the payload, or not at all.
+    /// Signs with bytes that equal the length of the payload, or returns an error if the device is locked.
     struct Device {
         is_locked: bool,
     }
