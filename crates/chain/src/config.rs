@@ -161,7 +161,7 @@ pub struct Policy {
     pub pool: PoolLimits,
     /// Length of the proof window: the number of latest Tx blocks with state proofs.
     pub proof_window: NonZeroU64,
-    /// Minimum gas price that the operator set before the last stop, if any. It has no effect if
+    /// Minimum gas price that the operator set before the last stop, if any. The price has no effect if
     /// [`ChainConfig::operator_price`] is false.
     pub operator_price: Option<GasPrice>,
     /// Maximum bytes of the transactions in a block that this node proposes, if there is a maximum. The encoding of a

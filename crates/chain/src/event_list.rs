@@ -165,7 +165,8 @@ struct Walk<'a, A> {
     request: &'a EventListRequest<'a>,
     accepts: A,
     events: Vec<ListedEvent>,
-    /// The end of the page, if the page ends within a transaction, or if the steps for the numbers do not suffice.
+    /// The end of the page, if the page ends within a transaction, or if too few steps are left for the numbers of the
+    /// events.
     cut: Option<EventCursor>,
     /// The first place of a block that the walk has not read, and the number of events before this place in the block.
     /// `None` unless the walk has read all earlier transactions of the block.

@@ -139,7 +139,7 @@ impl Producer {
         CommitError::Store { number, source }
     }
 
-    /// Rejects the call if the last write failed, because the head may not be on disk.
+    /// Rejects the call if the producer [has failed](Self::has_failed), because the head may not be on disk.
     const fn require_store(&self) -> Result<(), BuildError> {
         if self.failed { Err(BuildError::Failed) } else { Ok(()) }
     }

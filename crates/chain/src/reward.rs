@@ -20,7 +20,8 @@ pub struct Settlement {
     pub share: Qa,
     /// Number of members that get a whole share. They are the first members of the committee.
     pub whole: usize,
-    /// The amount that the member after them gets in Qa: the rest of a reserve that is lower than the reward.
+    /// The amount in Qa that the member after those in `whole` gets: the rest of a reserve that is lower than the
+    /// reward.
     pub last: Qa,
     /// Number of members.
     members: usize,

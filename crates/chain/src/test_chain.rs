@@ -384,12 +384,12 @@ impl TestChain {
         self.chain.snapshot().latest_tx_block().header.number
     }
 
-    /// Returns the balance of an account; 0 if it does not exist.
+    /// Returns the balance of an account; 0 if the account does not exist.
     pub fn balance(&self, address: &Address) -> Qa {
         in_memory(self.chain.snapshot().balance(address))
     }
 
-    /// Returns the nonce of an account; 0 if it does not exist.
+    /// Returns the nonce of an account; 0 if the account does not exist.
     pub fn nonce(&self, address: &Address) -> Nonce {
         in_memory(self.chain.snapshot().nonce(address))
     }

@@ -140,8 +140,8 @@ pub(crate) struct TransferSource<'a> {
 }
 
 impl TransferSource<'_> {
-    /// Returns the transfers before the transactions of a block: the genesis balances, or the edits. `has_edits` is
-    /// whether the block has edits.
+    /// Returns the transfers before the transactions of a block: the genesis balances, or the edits. `has_edits`
+    /// states whether the block has edits.
     pub(crate) fn of_start(&self, block: BlockNumber, has_edits: bool) -> Result<Vec<Transfer>, ArchiveError> {
         let mut part = Part::new(block, BlockPart::Start);
         if block.get() == 0 {

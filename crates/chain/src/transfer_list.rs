@@ -218,7 +218,7 @@ struct Walk<'a> {
     bounds: (TransferPlace, TransferPlace),
     /// Whether the walk reads the rewards of vacuous blocks.
     rewards: bool,
-    /// The parts to read according to the history index, or `None` for a walk without it.
+    /// The parts to read according to the history index, or `None` for a walk without the index.
     indexed: Option<IndexedParts<'a>>,
     /// The next place to read.
     at: TransferPlace,

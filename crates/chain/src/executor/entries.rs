@@ -3,8 +3,8 @@
 //!
 //! The removal of a map does not read its entries. The removal moves the subtree out of the tree, and hides the entries
 //! of the state before the block. So the removal and its revert each take one step, independent of the size of the map.
-//! When a phase reports its changes, each entry of a removed map becomes an absent entry. The transaction that wrote
-//! the entry has paid for this work.
+//! When a phase reports its changes, each entry of a removed map becomes an absent entry. If the work of a transaction
+//! has a limit, this work counts for the transaction that removes the map.
 
 use std::{collections::BTreeMap, mem, ops::ControlFlow, sync::Arc};
 

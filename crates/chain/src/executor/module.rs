@@ -243,7 +243,7 @@ pub(super) struct Module {
     /// Hash of the program without init data. Other contracts can read this hash.
     pub(super) program_hash: [u8; 32],
     pub(super) hash: CodeHash,
-    /// `None` if the init data are invalid under the rules. The rules of the deployment were other rules.
+    /// `None` if the init data are invalid under the rules of the contract cache. The deployment had other rules.
     pub(super) facts: Option<InitFacts>,
     pub(super) source: Source,
     /// The parameters of the deployment. They are empty until the first call.
@@ -255,12 +255,12 @@ pub(super) struct Module {
 pub(crate) struct LoadedContract {
     pub(super) code: Arc<Code>,
     module: Arc<Module>,
-    /// The bytes that a call counts for loading the contract.
+    /// The number of bytes that a call counts when it loads the contract.
     bytes: u64,
 }
 
 impl LoadedContract {
-    /// Returns the bytes that a call counts for loading the contract.
+    /// Returns the number of bytes that a call counts when it loads the contract.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -276,7 +276,7 @@ impl LoadedContract {
 pub(super) enum LoadError {
     /// A library of the contract is missing.
     Libraries,
-    /// The contract cannot be compiled. The rules of its deployment were other rules.
+    /// The contract cannot be compiled under the rules of the contract cache. Its deployment had other rules.
     Unusable,
     /// A work limit is reached.
     Exhausted,

@@ -151,7 +151,7 @@ pub struct CallTree {
 
 impl Tracer {
     /// Returns a recorder. With a window, it records a page: the statements in the window, and the messages that were
-    /// sent after them. The page has all calls, but parameters of only those calls that begin in the window.
+    /// sent after them. The page has all calls, but only the calls that begin in the window have their parameters.
     pub(crate) fn new(window: Option<TraceWindow>) -> Self {
         let limit = |limit: usize| limit.clamp(1, MOST_STEPS);
         let window = window.map(|window| TraceWindow { limit: limit(window.limit), ..window });

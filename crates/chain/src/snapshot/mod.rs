@@ -137,7 +137,7 @@ impl Snapshot {
         self.published.state.account(address)
     }
 
-    /// Returns the balance of the account at `address`; 0 if it does not exist.
+    /// Returns the balance of the account at `address`; 0 if the account does not exist.
     ///
     /// # Errors
     ///
@@ -146,7 +146,7 @@ impl Snapshot {
         Ok(self.account(address)?.unwrap_or_default().balance)
     }
 
-    /// Returns the nonce of the account at `address`; 0 if it does not exist.
+    /// Returns the nonce of the account at `address`; 0 if the account does not exist.
     ///
     /// # Errors
     ///
