@@ -77,7 +77,7 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
 struct SetBlockMode {
     /// With `instant`, the node makes a block for each transaction. With `interval=MS`, it makes a block every MS
     /// milliseconds. With `instant+interval=MS`, it does both. With `manual`, it makes a block on request. With
-    /// `manual-immediate`, it makes a block for each transaction, and only requests increase the block number.
+    /// `manual-immediate`, it makes a block for each transaction, and only requests increase the logical block number.
     mode: Text<BlockMode>,
 }
 

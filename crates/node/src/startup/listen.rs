@@ -63,7 +63,9 @@ pub(super) fn decide_on_developer(config: &Config, listening: &[SocketAddr]) -> 
             tracing::warn!("no client can request a block: methods for developers are off, see --developer");
         }
         (_, false, BlockMode::ManualImmediate) => {
-            tracing::warn!("no client can increase the block number: methods for developers are off, see --developer");
+            tracing::warn!(
+                "no client can increase the logical block number: methods for developers are off, see --developer"
+            );
         }
         (When::Auto, false, _) => {
             tracing::info!(
