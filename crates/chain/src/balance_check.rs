@@ -108,7 +108,8 @@ impl Sums<'_> {
 pub enum BalanceError {
     /// A balance differs from the sum of the transfers.
     #[error(
-        "account {address}: expected a balance of {expected} Qa, the sum of all transfers up to block {block}, got {got}"
+        "account {address}: expected a balance of {expected} Qa, the sum of all transfers up to block {block}, got \
+         {got} Qa"
     )]
     Differs {
         /// Address of the account.

@@ -230,7 +230,7 @@ pub(crate) struct RunArgs {
     /// Form of the log lines.
     #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "FORM", default_value = "pretty", env = "SILICA_LOG_FORMAT")]
     pub log_format: LogFormat,
-    /// Log filter: a level, or a list of module=level.
+    /// Log filter: LEVEL or MODULE=LEVEL, or several of them, separated by commas.
     #[arg(long, help_heading = LOG, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
     pub log: String,
 }

@@ -389,7 +389,7 @@ impl DataDir {
         self.write(MANIFEST, self.manifest_text(manifest)?.as_bytes())
     }
 
-    /// Returns the content of the file of a manifest.
+    /// Returns the text of a manifest file.
     pub(crate) fn manifest_text(&self, manifest: &Manifest) -> Result<String, DataDirError> {
         ManifestFile::new(manifest.clone()).text().map_err(|error| self.damaged(MANIFEST, &error))
     }
@@ -576,7 +576,8 @@ fn inspect(path: &Path, directory: &File) -> Result<(), DataDirError> {
         tracing::warn!(
             path = %first.display(),
             entries = group_writable.len(),
-            "the group can write to the data directory, and replace the chain and its key; run `chmod -R g-w {}`",
+            "the group of the files can write to the data directory, and replace the chain and its key; run \
+             `chmod -R g-w {}`",
             path.display()
         );
     }

@@ -22,8 +22,8 @@ impl<E: Engine> Driver<E> {
         match self.advance(Input::Edit { at: self.time(), edit }) {
             Ok(_) => {
                 let block = self.node.context().head();
-                // The edit may have changed a nonce, so that a pending transaction is executable. The edit is on disk
-                // already, so its reply does not depend on the block of such a transaction.
+                // The edit may have changed a nonce, so that a pending transaction is executable. The edit is
+                // committed already, so its reply does not depend on the block of such a transaction.
                 self.flush_pool();
                 Ok(Ok(block))
             }

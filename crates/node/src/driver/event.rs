@@ -14,10 +14,10 @@ use crate::{block_mode::BlockMode, clock::ClockError};
 
 /// A task of the driver, with the channel for the reply.
 pub(super) enum Event {
-    /// Add a transaction to the pool, make blocks for the pending transactions, and reply when these blocks are on
-    /// disk.
+    /// Add a transaction to the pool, make blocks for the pending transactions, and reply when these blocks are
+    /// committed.
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
-    /// Queue a job that makes blocks. The reply follows when the blocks are on disk.
+    /// Queue a job that makes blocks. The reply follows when the blocks are committed.
     ProduceBlocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
     /// Begin or end the pause. The reply is whether the node is paused now.
     TogglePause { reply: oneshot::Sender<bool> },

@@ -143,7 +143,7 @@ impl NodeHandle {
     }
 
     /// Submits a transaction. In an instant mode, returns after the blocks of the executable pending transactions are
-    /// on disk. A transaction with a nonce gap stays pending. In the other modes, returns when the transaction is in
+    /// committed. A transaction with a nonce gap stays pending. In the other modes, returns when the transaction is in
     /// the pool. A member of a network then waits as its setting `acknowledge` states.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
         self.require_no_pause()?;
@@ -233,7 +233,7 @@ impl NodeHandle {
         self.ask(|reply| Event::SetBlockMode { mode, reply }).await
     }
 
-    /// Edits the state. Returns the number of the block of the edit after this block is on disk.
+    /// Edits the state. Returns the number of the block of the edit after this block is committed.
     pub(crate) async fn edit(&self, edit: Edit) -> Result<Edited, DriverError> {
         self.ask(|reply| Event::Edit { edit, reply }).await?
     }
@@ -258,7 +258,7 @@ impl NodeHandle {
         self.ask(|reply| Event::SetNextTime { time, reply }).await
     }
 
-    /// Makes `blocks` blocks. Returns when they are on disk.
+    /// Makes `blocks` blocks. Returns when they are committed.
     pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
         self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
     }

@@ -114,7 +114,7 @@ async fn only_methods_for_developers_are_rejected_for_foreign_callers() {
     }
     let mine = r#"{"id":1,"jsonrpc":"2.0","method":"silica_mine","params":[1]}"#;
     let message = "silica_mine is for developers on this machine: the header Origin has \"https://evil.example\", expected \
-                   none, a loopback origin as http://localhost:3000, or one of --allowed-origins";
+                   none, a loopback origin such as http://localhost:3000, or one of --allowed-origins";
     let answer: Value = serde_json::from_str(&fixture.ask_as(&caller, mine).await).unwrap();
     assert_eq!(answer["error"], json!({"code": -32600, "data": null, "message": message}));
     assert_eq!(fixture.call("GetBlocknum", json!([])).await["result"], "1");

@@ -129,7 +129,8 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
         }
     }
 
-    /// Attaches a part below a fork. The depth of the fork determines the topmost node of the part.
+    /// Attaches a part below a fork. Makes the leaf node or extension node that begins below the fork, if there is one.
+    /// A leaf whose key ends at the fork becomes the value of the fork.
     fn attach(&mut self, part: Part<L>, fork: &mut Fork<L>) {
         let below = fork.depth.saturating_add(1);
         let Some(nibble) = self.path.get(fork.depth) else {

@@ -138,7 +138,7 @@ impl<'a> Checker<'a> {
         (self.typing, meter)
     }
 
-    /// Returns the meter, with the work for the nodes that were read.
+    /// Returns the meter, with the work for the nodes of types that were read.
     pub(crate) fn meter(&self) -> Meter {
         let mut meter = self.meter;
         // If these nodes reach the limit of work, the meter has no gas left, so the result can be ignored.

@@ -77,7 +77,7 @@ impl Run {
         Ok(within.fold(if is_carried { carry } else { 0 }, |sum, (_, value)| sum.wrapping_add(value.change)))
     }
 
-    /// Returns the page that begins with an entry.
+    /// Returns the page whose first entry is `first`.
     pub(super) fn page_at(&self, db: &Db, first: Key) -> Result<Page, ArchiveError> {
         let key = page_key(self.id, first);
         let value = db.get(&key)?.ok_or_else(|| damaged("a page is missing"))?;

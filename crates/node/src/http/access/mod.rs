@@ -171,6 +171,8 @@ impl Access {
         Some(Foreign::Target { got: cut(target) })
     }
 
+    /// Returns the reason if the header `Origin` is not permitted. Of several such headers, the reason shows the first
+    /// one, which can be a permitted origin.
     fn foreign_origin(&self, headers: &HeaderMap) -> Option<Foreign> {
         let is_known = |value: &HeaderValue| {
             let origin = value.to_str().ok().and_then(|text| text.parse::<PageOrigin>().ok());
@@ -207,7 +209,7 @@ pub(crate) enum Foreign {
     #[error("the request target has the host {got:?}, expected {HOSTS}")]
     Target { got: String },
     #[error(
-        "the header Origin has {got:?}, expected none, a loopback origin as http://localhost:3000, or one of \
+        "the header Origin has {got:?}, expected none, a loopback origin such as http://localhost:3000, or one of \
          --allowed-origins"
     )]
     Origin { got: String },
