@@ -340,9 +340,10 @@ impl Shared {
             tracing::error!(error, "failed to write the file first-start; do not start this member in this directory");
         }
         self.fail(&format!(
-            "{at}: expected no vote of this member except those of this process, got another one; its data \
-             directory is an old copy, it has lost its files, or a second process uses its key; stop the second process, \
-             if there is one, and start this member again: it votes after a newer block"
+            "{at}: expected no vote of this member except those of this process, got another one; a \
+             second process uses the key of the member, the data directory is an old copy, or the member has lost \
+             files; stop the second process, if there is one, and start this member again: the member then votes after \
+             a newer block"
         ));
     }
 
@@ -383,7 +384,11 @@ impl Shared {
         drop(status);
         if let Err(error) = &written {
             let error = error as &dyn std::error::Error;
-            tracing::error!(error, "failed to write the journal, so this member does not vote; free space on its disk");
+            tracing::error!(
+                error,
+                "failed to write the journal; this member does not vote before a successful write; if the disk is \
+                 full, free space"
+            );
         }
         written.is_ok()
     }

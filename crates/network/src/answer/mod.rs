@@ -92,7 +92,12 @@ impl Shared {
                 self.propose_later(due, woken);
             }
             Err(error) => {
-                tracing::warn!(%height, round, error = &error as &dyn std::error::Error, "failed to make a proposal");
+                tracing::warn!(
+                    %height,
+                    round,
+                    error = &error as &dyn std::error::Error,
+                    "failed to make a proposal; the next round has another proposer"
+                );
             }
         }
     }
@@ -265,7 +270,7 @@ impl Shared {
         reply: RpcReplyPort<SyncedValueOutcome<Ctx>>,
     ) {
         let Ok(SyncedValue { certificate, bytes }) = borsh::from_slice(value) else {
-            tracing::warn!(%height, "cannot read the decided entry of a member; the engine asks another one");
+            tracing::warn!(%height, "cannot read the decided entry of a member; the engine asks another member");
             return drop(reply.send(SyncedValueOutcome::PeerFault));
         };
         self.run(move |shared, council, application| {
@@ -539,7 +544,10 @@ impl Shared {
                 Effect::Failed(reason) => {
                     let mut status = self.status.lock();
                     status.unsealed = status.unsealed.saturating_add(1);
-                    tracing::info!(%reason, "the co-signature session failed; another member leads the next one");
+                    tracing::info!(
+                        %reason,
+                        "the co-signature session failed; another member leads the session of the next round"
+                    );
                 }
                 Effect::Fault { member, reason } => {
                     tracing::warn!(
