@@ -106,7 +106,7 @@ pub enum HistoryError {
         head: Option<BlockNumber>,
     },
     /// The block is before the state history.
-    #[error("the state history does not contain this block, its oldest block is {earliest}")]
+    #[error("the state history does not contain this block; the oldest block of the state history is {earliest}")]
     Expired {
         /// The oldest block in the state history.
         earliest: BlockNumber,
@@ -163,7 +163,9 @@ pub enum CommitError {
         head: BlockNumber,
     },
     /// The state includes the newest block, or the record does not have the last block of the prepared states.
-    #[error("no block to execute again: the state includes the newest block")]
+    #[error(
+        "no block to execute again: the state includes the newest block, or the prepared states end after this block"
+    )]
     NotReplaying,
     /// A read of the record failed.
     #[error(transparent)]
@@ -192,7 +194,7 @@ pub enum RevertError {
         number: BlockNumber,
     },
     /// The store is before genesis, has blocks that are not flushed, or executes blocks again.
-    #[error("the store has blocks that are not flushed or not executed")]
+    #[error("the store has no block, or has blocks that are not flushed or not executed")]
     Busy,
     /// The blocks cannot be read. Nothing has changed.
     #[error(transparent)]

@@ -239,7 +239,8 @@ impl Store {
                 from: BlockNumber::new(at),
                 head: head.number,
                 reason: reset.unwrap_or_else(|| {
-                    let lost = if at == 0 { "it is missing" } else { "changes since its checkpoint are missing" };
+                    let lost =
+                        if at == 0 { "the derived state is missing" } else { "changes since a checkpoint are missing" };
                     lost.to_owned()
                 }),
             },
