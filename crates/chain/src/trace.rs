@@ -211,7 +211,7 @@ pub enum TraceError {
     },
     /// The repeated execution gives a receipt that differs from the recorded receipt, or the recorded block cannot be
     /// executed.
-    #[error("the receipt of the repeated execution differs from the recorded receipt")]
+    #[error("the repeated execution of the block does not give the recorded receipt")]
     Differs,
     /// The computation of the state before the block failed.
     #[error("failed to read the state of a block")]
