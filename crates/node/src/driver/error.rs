@@ -41,7 +41,9 @@ pub(crate) enum ImpersonationError {
 pub(crate) enum DriverError {
     /// The store or the engine failed, and the log has the reason. Or the chain has no status of a submitted
     /// transaction.
-    #[error("the node failed to make a block")]
+    #[error(
+        "the store or the engine failed, as an earlier log line states, or the chain has no status of the transaction"
+    )]
     Failed,
     /// The node is paused.
     #[error("the node is paused")]

@@ -29,7 +29,10 @@ pub enum MaintenanceError {
         source: OpenError,
     },
     /// The state is lost.
-    #[error("the derived state is lost: {reason}; run `silica db rebuild` or start the node to rebuild it")]
+    #[error(
+        "the state of the newest block is lost: {reason}; to compute this state again, run `silica db rebuild` or start \
+         the node"
+    )]
     StateLost {
         /// The fault of the state.
         reason: String,

@@ -220,7 +220,8 @@ fn save(progress: &CheckProgress, chain: &ChainFiles, store: &Store) {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
             error,
-            "failed to write the progress of the check; after an interruption, the next check repeats these blocks"
+            "failed to write the progress of the check; after an interruption, the next check repeats the blocks after \
+             the stored progress"
         );
     }
 }

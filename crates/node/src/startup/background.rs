@@ -29,7 +29,7 @@ pub(super) async fn report(chain: Chain, mut stopped: watch::Receiver<bool>) {
                 tracing::error!(
                     failures = index_failures,
                     error = failure.message,
-                    "the history index failed; requests read the blocks, and the node repairs the index"
+                    "the history index failed; requests read the blocks until the index works again"
                 );
             }
             let failure = snapshot.pack_failure().map(str::to_owned);

@@ -177,7 +177,7 @@ pub(super) fn open_chain(
     }
     let failed = |source| StartError::Chain { path: config.data_dir.clone(), source: Box::new(source) };
     if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
-        tracing::warn!(%reason, %from, to = %head, "the derived state is lost; executing the blocks again");
+        tracing::warn!(%reason, %from, to = %head, "the state of the newest block is lost; executing blocks again");
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
         silica_chain::rebuild(&store, chain_config.clone(), genesis, committees.clone(), &mut log)

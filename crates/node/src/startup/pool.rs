@@ -21,7 +21,7 @@ pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(
         Ok(PoolImport { admitted, refused, damaged }) => {
             tracing::warn!(admitted, refused, damaged, "the pool file is damaged; some pending transactions are lost");
         }
-        Err(error) => tracing::warn!(%error, "failed to load the pool file; the pool starts without its transactions"),
+        Err(error) => tracing::warn!(%error, "failed to load the pool file; its pending transactions are lost"),
     }
     Ok(())
 }
@@ -30,7 +30,7 @@ pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(
 pub(super) fn remove_pool(data_dir: &DataDir) {
     if let Err(error) = data_dir.remove_pool() {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "failed to remove the pool file; the next start loads its transactions");
+        tracing::warn!(error, "failed to remove the pool file; the next start can load old transactions");
     }
 }
 
