@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::block_mode::BlockMode;
 
 /// The text about methods for developers in the banner of a node that serves them.
-const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, time and blocks; see --developer";
+const DEVELOPERS_ON: &str = "ON: programs that reach the port can change balances, time and blocks; see --developer";
 
 /// Maximum number of accounts in the text. The accounts file can have thousands.
 const SHOWN: usize = 20;
@@ -236,10 +236,10 @@ impl fmt::Display for Banner {
             BlockMode::ManualImmediate => {
                 writeln!(
                     f,
-                    "  blocks     with each transaction; only IncreaseBlocknum increases the block number; latest is {latest}"
+                    "  blocks     with each transaction; only requests increase the logical block number; latest is {latest}"
                 )?;
             }
-            BlockMode::Manual => writeln!(f, "  blocks     with IncreaseBlocknum; latest is {latest}")?,
+            BlockMode::Manual => writeln!(f, "  blocks     on request, see --block-mode; latest is {latest}")?,
             BlockMode::Committee => writeln!(f, "  blocks     of the committee; latest is {latest}")?,
         }
         writeln!(
@@ -319,7 +319,7 @@ mod tests {
             "http://127.0.0.1:5555",
             "ws://127.0.0.1:4401",
             "latest is 7",
-            "developers ON: programs on this machine can change balances",
+            "developers ON: programs that reach the port can change balances",
             "   1  0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C  zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7",
             "key e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89  balance 900.000000000000 ZIL",
             "curl -s -H 'content-type: application/json' -d '{\"id\":\"1\",\"jsonrpc\":\"2.0\",",

@@ -74,7 +74,7 @@ pub(super) fn decide_on_developer(config: &Config, listening: &[SocketAddr]) -> 
         }
         (_, false, _) => tracing::info!("methods for developers are off"),
         (_, true, _) => tracing::info!(
-            "methods for developers are ON: programs on this machine can change balances, time and blocks; behind a \
+            "methods for developers are ON: programs that reach the port can change balances, time and blocks; behind a \
              proxy, or on a machine with other users, start the node with --developer off"
         ),
     }
