@@ -194,7 +194,8 @@ async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingPa
         stopped = timeout(longest, node.stop()) => match stopped {
             Ok(stopped) => stopped.map_err(AnyError::from),
             Err(_) => Err(format!(
-                "did not stop within {longest:?}; acknowledged blocks are safe, and pending transactions can be lost"
+                "did not stop within {longest:?}; pending transactions can be lost; acknowledged blocks are safe, except \
+                 with --ephemeral or --durability relaxed"
             )
             .into()),
         },
