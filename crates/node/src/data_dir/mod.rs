@@ -576,8 +576,7 @@ fn inspect(path: &Path, directory: &File) -> Result<(), DataDirError> {
         tracing::warn!(
             path = %first.display(),
             entries = group_writable.len(),
-            "the group of the files can write to the data directory, and replace the chain and its key; run \
-             `chmod -R g-w {}`",
+            "the group can write to the data directory, or to an entry in the directory; run `chmod -R g-w {}`",
             path.display()
         );
     }
