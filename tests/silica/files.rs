@@ -230,10 +230,10 @@ fn directory_that_the_group_can_write_is_warned_of_once() {
         let path = if name.is_empty() { data.clone() } else { data.join(name) };
         set_mode(&path, 0o770);
         let node = Node::start_in(&data, &[]);
-        let output = node.wait_for("the group of the files can write to the data directory");
+        let output = node.wait_for("the group can write to the data directory");
         assert!(output.contains(path.to_str().unwrap()) && output.contains("chmod -R g-w"), "{output}");
         pay_once(&node, 1);
-        assert_eq!(node.stop().output.matches("the group of the files can write").count(), 1);
+        assert_eq!(node.stop().output.matches("the group can write").count(), 1);
     }
 }
 

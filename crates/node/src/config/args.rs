@@ -76,8 +76,8 @@ pub(crate) struct RunArgs {
     pub chain_id: Option<ChainId>,
     /// When the node makes blocks: `instant` (with each transaction), `interval=MS` (every MS milliseconds),
     /// `instant+interval=MS` (with each transaction, and an empty block every MS milliseconds), `manual` (with
-    /// `IncreaseBlocknum`), or `manual-immediate`. In the last mode, each transaction gets a block, but only
-    /// `IncreaseBlocknum` increases the block number that contracts read.
+    /// `IncreaseBlocknum` or `silica_mine`), or `manual-immediate`. In the last mode, each transaction gets a block, but
+    /// only `IncreaseBlocknum` and `silica_mine` increase the block number that contracts read.
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// Secret that `TogglePause` and `CheckPause` require [default: no secret; both methods are disabled].

@@ -4,10 +4,13 @@
 //! silica dump\n  version (4)
 //! section:  kind (1)  length (4)  content  digest (32)       numbers are big endian
 //!
-//! 1 head       JSON: chain, newest block, its hash, root of the state after it      once, first 2 manifest   a piece
-//! of manifest.json 3 identity   of node.key; of network.toml in version 4 4 accounts   of accounts.json 5 pool
-//! of pool 6 rows       of the record: length of the key (1), of the value (2), key, value; repeated 7 end
-//! number of rows (8), root of the state (32)                           once, last
+//! 1 head       JSON: chain, newest block, its hash, root of the state after it      once, first
+//! 2 manifest   a piece of manifest.json
+//! 3 identity   of node.key; of network.toml in version 4
+//! 4 accounts   of accounts.json
+//! 5 pool       of pool
+//! 6 rows       of the record: length of the key (1), of the value (2), key, value; repeated
+//! 7 end        number of rows (8), root of the state (32)                           once, last
 //! ```
 //!
 //! The numbers in parentheses are sizes in bytes. The digest is the SHA-256 of the previous digest, kind, length and
