@@ -542,7 +542,8 @@ mod tests {
         }
     }
 
-    /// Random pages change in each checkpoint, and `long` of 1,000 pages are long. The size of the file stays bounded.
+    /// Checks that the size of the file stays bounded if each checkpoint changes random pages. On average, `long` of
+    /// each 1,000 pages have 20 KB or more.
     fn check_size(long: u64) {
         let db = Db::in_memory();
         let mut space = Space::read(&db, &Manifest::default()).unwrap();
