@@ -76,9 +76,10 @@ pub enum JournalError {
         /// Id of the network.
         expected: NetworkId,
     },
-    /// A record is damaged. A crash alone can leave only an incomplete record at the end of the file.
+    /// A record is damaged. A crash leaves at most one incomplete record, at the end of the file, and the opening
+    /// removes this record. The documentation of the module has a rare exception.
     #[error(
-        "agreement journal {}: expected an undamaged record at byte {offset}, got a damaged one; {REMEDY}",
+        "agreement journal {}: expected undamaged data at byte {offset}, got damaged data; {REMEDY}",
         path.display()
     )]
     Damaged {
