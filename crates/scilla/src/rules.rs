@@ -162,7 +162,7 @@ impl Rules {
     }
 
     /// Returns whether each run of a contract initialises it. Such a run evaluates and charges the libraries twice. It
-    /// also evaluates and charges the constraint and the first values of the fields. Otherwise, a run evaluates the
+    /// also evaluates and charges the constraint and the initial values of the fields. Otherwise, a run evaluates the
     /// libraries once, and only a deployment evaluates the other parts.
     pub const fn initialises_each_run(self) -> bool {
         matches!(self.edition, Edition::V0_11)

@@ -146,7 +146,8 @@ impl<'a> CompileOptions<'a> {
         self
     }
 
-    /// Sets the rules of the interpreter. The default is the current rules.
+    /// Sets the rules of the interpreter. The default is the newest revision of
+    /// [`Edition::Latest`](crate::rules::Edition::Latest).
     #[must_use]
     pub const fn rules(mut self, rules: Rules) -> Self {
         self.origin.rules = rules;

@@ -82,7 +82,7 @@ pub struct Failed {
 /// The result of a deployment.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// The fields with their first values, in the order of their declaration.
+    /// The fields with their initial values, in the order of their declaration.
     pub fields: Vec<StateField>,
     /// The remaining gas.
     pub gas: Meter,
@@ -214,11 +214,12 @@ impl Loaded {
         Err(Failed { failure: failure("Scilla version mismatch"), gas })
     }
 
-    /// Evaluates the constraint of a contract and the first values of its fields.
+    /// Evaluates the constraint of a contract and the initial values of its fields.
     ///
     /// # Errors
     ///
-    /// If the constraint does not hold, or an expression fails.
+    /// If the program has no contract, the constraint does not hold, an expression fails, or an initial value contains
+    /// a function.
     pub fn initial_fields(&self, init: &[Argument]) -> Result<Deployment, Failed> {
         let mut machine = self.machine();
         let contract = self.contract().map_err(|failure| self.failed(failure))?;
@@ -333,7 +334,7 @@ impl Loaded {
     ) -> Result<Outcome, Failed> {
         let mut machine = self.machine();
         if let Some(again) = self.initialised(init)? {
-            // The run pays for the first values of the fields, and drops them.
+            // The run pays for the initial values of the fields, and drops them.
             machine = self.machine_with(again.initial_fields(init)?.gas);
         }
         let outcome = self.check_parameters(init).and_then(|_| {
@@ -544,9 +545,9 @@ fn is_storable(value: &Value) -> bool {
     true
 }
 
-/// Merges the first values of fields with a state file.
+/// Merges the initial values of fields with a state file.
 ///
-/// Fields that are missing in the file keep their first values, and come first in the result.
+/// Fields that are missing in the file keep their initial values, and come first in the result.
 ///
 /// # Errors
 ///

@@ -74,7 +74,8 @@ const WIDTH: usize = 100;
 /// Largest indentation, in columns.
 const MAX_INDENT: usize = 60;
 
-/// Returns the text of the pieces: on one line, or with the elements of long lists on lines of their own.
+/// Returns the text of the pieces on one line. With `human_readable`, each element after the first of a list that would
+/// end after column 100 is on a separate line.
 pub(super) fn lay_out(pieces: &[Piece], human_readable: bool) -> String {
     let tokens = tokens(pieces);
     let widths = if human_readable { widths(&tokens) } else { Vec::new() };
