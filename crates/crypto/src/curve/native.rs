@@ -93,7 +93,7 @@ pub(crate) fn is_point(bytes: &PublicKey) -> bool {
     decode(bytes).is_some()
 }
 
-/// Returns the sum of points. Fails without a point, for bytes that are not a point, and if the sum is the point at
+/// Returns the sum of points. Fails if `points` is empty, if an element is not a point, or if the sum is the point at
 /// infinity.
 pub(crate) fn sum_of_points(points: &[PublicKey]) -> Result<PublicKey, AggregateError> {
     let points: Vec<_> = points
