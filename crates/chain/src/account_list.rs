@@ -12,7 +12,7 @@ pub struct AddressPage<T> {
     pub block: BlockNumber,
     /// The elements in the order of their addresses.
     pub elements: Vec<T>,
-    /// The last address of the page, or `None` on the last page.
+    /// The last address of the page, or `None` on the last page. The next page begins after this address.
     pub next: Option<Address>,
 }
 

@@ -21,7 +21,8 @@ use crate::{
     revert_log::RevertLog,
 };
 
-/// Number of hashes of recent transactions in a published head: as many as `GetRecentTransactions` returns.
+/// Maximum number of hashes of recent transactions in a published head. `GetRecentTransactions` returns at most this
+/// number of hashes.
 pub(crate) const RECENT: usize = 100;
 
 /// The state that the producer and all handles share.
