@@ -82,7 +82,7 @@ pub(crate) enum NetworkError {
     },
     /// This program has no consensus engine.
     #[error(
-        "expected a program with the feature `network`, got one without it; build it with \
+        "expected a program with the feature `network`, got a program without this feature; build the program with \
          `cargo build --release --features network`"
     )]
     NoEngine,

@@ -116,7 +116,7 @@ pub enum StartError {
         /// The value of the option.
         got: When,
     },
-    /// The configuration of a member has the secret for a pause, but no client can pause a member.
+    /// The configuration of a member has a pause id, but no client can pause a member.
     #[error("pause-id (by {by}): expected no value with a network file, because no client can pause a member, got one")]
     PausedMember {
         /// The source of the option.
