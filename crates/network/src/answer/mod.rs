@@ -92,12 +92,8 @@ impl Shared {
                 self.propose_later(due, woken);
             }
             Err(error) => {
-                tracing::warn!(
-                    %height,
-                    round,
-                    error = &error as &dyn std::error::Error,
-                    "failed to make a proposal; the next round has another proposer"
-                );
+                let error: &dyn std::error::Error = &error;
+                tracing::warn!(%height, round, error, "failed to make a proposal; the next round has another proposer");
             }
         }
     }
@@ -544,10 +540,7 @@ impl Shared {
                 Effect::Failed(reason) => {
                     let mut status = self.status.lock();
                     status.unsealed = status.unsealed.saturating_add(1);
-                    tracing::info!(
-                        %reason,
-                        "the co-signature session failed; another member leads the session of the next round"
-                    );
+                    tracing::info!(%reason, "the co-signature session failed; another member leads the next session");
                 }
                 Effect::Fault { member, reason } => {
                     tracing::warn!(
