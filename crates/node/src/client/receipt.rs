@@ -152,7 +152,8 @@ fn add_params(rows: &mut Rows, params: &[Param]) {
     }
 }
 
-/// Returns a JSON value as one line. A string has no quotes.
+/// Returns a JSON value as text: a string without quotes and with its escapes decoded, any other value on one line.
+/// A string can contain line feeds and control characters, so the caller escapes the text.
 pub(super) fn plain(value: &RawValue) -> String {
     serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| InLine(value).to_string())
 }

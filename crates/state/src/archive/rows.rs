@@ -27,7 +27,7 @@ use crate::{
 const FIRST_TABLE: u8 = 0x10;
 /// Table of the label, the first table that has no blocks.
 const AFTER_TABLES: u8 = 0x17;
-/// The first table that an export leaves out.
+/// The table after the label. An export ends before this table.
 const AFTER_LABEL: u8 = 0x18;
 /// Bytes of rows above which the import writes a batch.
 const TOGETHER: usize = 1 << 20;
