@@ -442,13 +442,15 @@ fn search_finds_blocks_transactions_and_accounts() {
         &format!("{}0", hashes[0]),
         "\u{1f980}",
         "f\u{0}",
+        &"\u{1f980}".repeat(100),
     ] {
         assert_eq!(search(text), nothing, "{text:?}");
     }
     assert_eq!(search(&"0".repeat(64)), nothing);
-    for text in ["", "  ", &"7".repeat(101), &"\u{1f980}".repeat(26)] {
+    for (text, got) in [("", 0), ("  ", 0), (&"7".repeat(101), 101), (&"\u{1f980}".repeat(101), 101)] {
         let (code, message) = node.error("silica_search", &json!([text]));
-        assert!(code == -8 && message.starts_with("text: expected a text from 1 to 100 characters, got "), "{message}");
+        let expected = format!("text: expected a text from 1 to 100 characters, got {got} characters: ");
+        assert!(code == -8 && message.starts_with(&expected), "{message}");
         assert!(message.len() < 250, "{message}");
     }
     check_error(&node, "silica_search", &json!([7]), INVALID_PARAMS);

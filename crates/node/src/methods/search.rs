@@ -36,7 +36,7 @@ struct Search {
 
 /// Maximum number of matches.
 const MOST: usize = 20;
-/// Maximum length of a text in bytes.
+/// Maximum length of a text in characters.
 const LONGEST: usize = 100;
 /// Minimum number of digits of the beginning of a transaction hash.
 const SHORTEST_PREFIX: usize = 6;
@@ -51,10 +51,10 @@ impl Command for Search {
 
     async fn run(self, node: &NodeHandle) -> Result<SearchResultJson, CallError> {
         let text = self.text.trim();
-        if text.is_empty() || text.len() > LONGEST {
+        let length = text.chars().count();
+        if !(1..=LONGEST).contains(&length) {
             let got = beginning(text);
-            let problem =
-                format!("expected a text from 1 to {LONGEST} characters, got {} characters: {got:?}", text.len());
+            let problem = format!("expected a text from 1 to {LONGEST} characters, got {length} characters: {got:?}");
             return Err(CallError::parameter("text", &problem));
         }
         let (searched, text) = (node.clone(), text.to_owned());
