@@ -57,6 +57,12 @@ impl Sender {
         Ok(Self { key, address, nonce, balance, share })
     }
 
+    /// Reads the balance and the nonce of the account.
+    async fn update(&mut self, client: &mut RpcClient) -> Result<(), LoadError> {
+        (self.balance, self.nonce) = client.account(&self.address).await?;
+        Ok(())
+    }
+
     /// Returns the nonce of the last transaction of this sender.
     fn last(&self) -> Nonce {
         Nonce::new(self.nonce.get() + self.share)
@@ -124,15 +130,22 @@ impl Plan {
             }
         }
         let deadline = Instant::now() + limit;
-        for sender in &mut self.senders {
+        let mut senders = self.senders.iter_mut();
+        while let Some(sender) = senders.next() {
             while poor(sender) {
-                (sender.balance, sender.nonce) = client.account(&sender.address).await?;
+                sender.update(client).await?;
+                if !poor(sender) {
+                    break;
+                }
                 if Instant::now() > deadline {
-                    return Err(LoadError::TimeLimit { limit, missing: in_need.len() as u64 });
+                    let mut missing = 1;
+                    for sender in senders.filter(|sender| poor(sender)) {
+                        sender.update(client).await?;
+                        missing += u64::from(poor(sender));
+                    }
+                    return Err(LoadError::TimeLimit { limit, missing });
                 }
-                if poor(sender) {
-                    sleep(PAUSE).await;
-                }
+                sleep(PAUSE).await;
             }
         }
         Ok(())

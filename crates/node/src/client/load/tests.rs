@@ -78,12 +78,18 @@ type Load = tokio::task::JoinHandle<Result<LoadReport, LoadError>>;
 /// Starts a load, and returns it when the pool has `pending` of its payments. Only a block that funds the senders is
 /// made.
 async fn begin(node: &RunningNode, senders: usize, pending: usize, further: &str) -> Load {
+    let load = begin_to_fund(node, senders, further).await;
+    mine(node).await;
+    wait_for_pending(node, pending).await;
+    load
+}
+
+/// Starts a load, and returns it when the pool has the payments that fund the senders.
+async fn begin_to_fund(node: &RunningNode, senders: usize, further: &str) -> Load {
     let args = args(&format!("--target {} --senders {senders} {further}", node.addr()));
     // The future of a load cannot change its thread.
     let load = tokio::task::spawn_blocking(|| tokio::runtime::Handle::current().block_on(load(args)));
     wait_for_pending(node, senders).await;
-    mine(node).await;
-    wait_for_pending(node, pending).await;
     load
 }
 
@@ -139,5 +145,19 @@ async fn time_limit_counts_the_payments_of_all_senders() {
     let load = begin(&node, 3, 6, "--payments 6 --time-limit 5").await;
     let error = load.await.unwrap().unwrap_err();
     assert_eq!(error.to_string(), "expected all transactions in blocks within 5s, 6 are missing");
+    node.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn time_limit_counts_the_senders_without_money() {
+    let node = start(BlockMode::Manual).await;
+    let load = begin_to_fund(&node, 5, "--payments 5 --time-limit 3").await;
+    let pending: Vec<_> = node.chain().snapshot().pending().into_iter().map(|(hash, _)| hash).collect();
+    for hash in &pending[1..3] {
+        assert!(node.chain().withdraw(hash, crate::clock::now()));
+    }
+    mine(&node).await;
+    let error = load.await.unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "expected all transactions in blocks within 3s, 2 are missing");
     node.stop().await.unwrap();
 }
