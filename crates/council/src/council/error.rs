@@ -3,7 +3,7 @@
 use silica_chain::{CommitError, InvalidBlock, SealError};
 use silica_protocol::{PublicKey, StateRoot, Timestamp};
 
-use super::verdict::InvalidEntry;
+use super::verdict::{InvalidEntry, due};
 use crate::entry::{BlocksError, EntryId, Height};
 
 /// Reason why a node is not a member of a network.
@@ -19,7 +19,7 @@ pub struct NotMember {
 #[non_exhaustive]
 pub enum ProposalError {
     /// The height is not the next height of this member.
-    #[error("height: expected {expected:?}, got {got}")]
+    #[error("height: expected {}, got {got}", due(*.expected))]
     Height {
         /// The next height; `None` at the end of the range.
         expected: Option<Height>,
@@ -57,7 +57,7 @@ pub enum ProposalError {
 #[non_exhaustive]
 pub enum DecideError {
     /// The height is not the next height of this member.
-    #[error("height: expected {expected:?}, got {got}")]
+    #[error("height: expected {}, got {got}", due(*.expected))]
     Height {
         /// The next height; `None` at the end of the range.
         expected: Option<Height>,

@@ -190,8 +190,17 @@ fn heights_alternate_and_survive_a_restart() {
     assert_eq!(member.height().get(), 3);
     assert!(matches!(member.decide(body.id, Some(&body.bytes)), Err(DecideError::Bytes { .. })));
     let error = member.council.decide(&mut member.disk, first, body.id, Some(&body.bytes)).unwrap_err();
-    assert_eq!(error.to_string(), "height: expected Some(Height(3)), got 1");
+    assert_eq!(error.to_string(), "height: expected 3, got 1");
     member.make_block();
+}
+
+#[test]
+fn errors_about_heights_name_the_end_of_the_range() {
+    let (expected, got) = (None, Height::new(1).unwrap());
+    let text = "height: expected none at the end of the range, got 1";
+    assert_eq!(ProposalError::Height { expected, got }.to_string(), text);
+    assert_eq!(DecideError::Height { expected, got }.to_string(), text);
+    assert_eq!(Withheld::Height { expected, got }.to_string(), text);
 }
 
 #[test]
@@ -218,7 +227,7 @@ fn a_body_is_proposed_again_while_it_is_young() {
     assert!(matches!(invalid, Verdict::Invalid { .. }));
     assert_eq!(member.propose(1, 2).unwrap(), body);
     let late = member.council.propose(&mut member.disk, height.next().unwrap(), 0, Timestamp::new(member.now));
-    assert_eq!(late.unwrap_err().to_string(), "height: expected Some(Height(1)), got 2");
+    assert_eq!(late.unwrap_err().to_string(), "height: expected 1, got 2");
 }
 
 #[test]
@@ -363,7 +372,7 @@ fn other_spellings_and_large_bodies_are_invalid() {
     assert_eq!(reason(member.judge(&large, Rule::Accepted)), "Body: expected at most 262144 bytes, got 262145");
     let height = member.height().next().and_then(Height::next).unwrap();
     let other = member.council.judge(&mut member.disk, height, &body.bytes, Rule::Accepted);
-    assert_eq!(reason(other), "withheld: height: expected Some(Height(1)), got 3");
+    assert_eq!(reason(other), "withheld: height: expected 1, got 3");
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub enum InvalidEntry {
 #[non_exhaustive]
 pub enum Withheld {
     /// The height is not the next height of this member.
-    #[error("height: expected {expected:?}, got {got}")]
+    #[error("height: expected {}, got {got}", due(*.expected))]
     Height {
         /// The next height; `None` at the end of the range.
         expected: Option<Height>,
@@ -117,4 +117,9 @@ pub enum Withheld {
     /// This node could not execute the body, for example because its disk failed.
     #[error("failed to execute the body")]
     Chain(#[source] InvalidBlock),
+}
+
+/// Returns the text of the next height in an error.
+pub(super) fn due(height: Option<Height>) -> String {
+    height.map_or_else(|| "none at the end of the range".to_owned(), |height| height.to_string())
 }
