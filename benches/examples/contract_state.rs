@@ -131,7 +131,7 @@ fn ask(target: &str, pid: &str, contract: &str) -> io::Result<()> {
                 let start = Instant::now();
                 let bytes = post(&mut TcpStream::connect(target)?, &state, true);
                 stop.store(true, Ordering::Release);
-                println!("{} MB in {:?}, {}", bytes? >> 20, start.elapsed(), memory(pid));
+                println!("{} MiB in {:?}, {}", bytes? >> 20, start.elapsed(), memory(pid));
                 Ok(())
             },
             target,

@@ -139,7 +139,7 @@ fn create(dir: &Path, diff: &StateDiff) -> Store {
     let store = Store::open(dir, options()).expect("a new store opens");
     let start = Instant::now();
     commit(&store, diff).expect("genesis is committed");
-    println!("loaded in {:?}, {} MB resident", start.elapsed(), resident());
+    println!("loaded in {:?}, {} MiB resident", start.elapsed(), resident());
     store
 }
 
@@ -157,7 +157,7 @@ fn create_with_accounts(dir: &Path, count: u64) -> Store {
     if step < count {
         println!("all loaded in {:?} ({:?} of processor time)", watch.elapsed(), watch.processor());
     }
-    println!("{loaded} accounts, {} MB resident", resident());
+    println!("{loaded} accounts, {} MiB resident", resident());
     store
 }
 
@@ -183,7 +183,7 @@ fn load_in_order(dir: &Path, count: u64) -> Store {
         loaded += numbers.len() as u64;
         if block % 50 == 0 || loaded == count {
             let (time, processor) = (watch.elapsed(), watch.processor());
-            println!("{loaded} loaded in {time:?}, {processor:?} of processor time, {} MB resident", resident());
+            println!("{loaded} loaded in {time:?}, {processor:?} of processor time, {} MiB resident", resident());
         }
     }
     print_size(&store, count);
@@ -205,7 +205,7 @@ fn run(dir: &Path, load: Load) -> Store {
 
 fn run_more(dir: &Path, load: Load) -> Store {
     let store = Store::open(dir, options()).expect("the store opens");
-    println!("opened: {:?}, {} MB resident", store.outcome(), resident());
+    println!("opened: {:?}, {} MiB resident", store.outcome(), resident());
     change(store, load)
 }
 
@@ -238,7 +238,7 @@ fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDi
             let size = store.size_on_disk().expect("the files are there") >> 20;
             let (rate, processor) = (part.rate(), part.watch.processor_each(part.updates));
             println!(
-                "block {number}: {rate} updates/s, {processor:?} an update, {} MB resident, {size} MB on disk",
+                "block {number}: {rate} updates/s, {processor:?} an update, {} MiB resident, {size} MiB on disk",
                 resident()
             );
             part = Meter::start();
@@ -273,7 +273,7 @@ fn compare(dir: &Path, load: Load) {
     // The directory can exist from an earlier run.
     let _: std::io::Result<()> = fs::remove_dir_all(dir.join("eth_trie"));
     let mut peer = Peer::new(&dir.join("eth_trie"), &genesis(load.accounts));
-    println!("eth_trie: loaded in {:?}, {} MB resident", start.elapsed(), resident());
+    println!("eth_trie: loaded in {:?}, {} MiB resident", start.elapsed(), resident());
     let (mut ours, mut theirs, mut random) = (Meter::start(), Meter::start(), Random::new(7));
     for number in 1..=load.blocks {
         let diff = updates(&mut random, load.accounts, load.updates, number, access());
@@ -289,7 +289,7 @@ fn compare(dir: &Path, load: Load) {
     println!("turn by turn: {rate} updates/s, eth_trie {peer_rate} updates/s: {}.{} times", times / 10, times % 10);
     print_size(&store, load.accounts);
     let size = peer.size_on_disk();
-    println!("eth_trie: disk: {} MB, {} bytes per account", size >> 20, size / load.accounts);
+    println!("eth_trie: disk: {} MiB, {} bytes per account", size >> 20, size / load.accounts);
     close(store);
 }
 
@@ -314,19 +314,19 @@ fn open(dir: &Path, accounts: u64) {
     let watch = Stopwatch::start();
     let store = Store::open(dir, options()).expect("the store opens");
     println!("opened in {:?} ({:?} of processor time): {:?}", watch.elapsed(), watch.processor(), store.outcome());
-    println!("{} MB resident", resident());
+    println!("{} MiB resident", resident());
     let head = store.snapshot().head().expect("there is a head").number;
     let watch = Stopwatch::start();
     black_box(store.snapshot().at(BlockNumber::new(head.get().saturating_sub(25))).expect("the window is there"));
     println!("first view of an older block in {:?} ({:?} of processor time)", watch.elapsed(), watch.processor());
     questions(&store, accounts);
-    println!("{} MB resident", resident());
+    println!("{} MiB resident", resident());
 }
 
 /// Reads all entries of the contract in the order of their keys, three times. Later reads can use caches.
 fn dump(dir: &Path) {
     let store = Store::open(dir, options()).expect("the store opens");
-    println!("{} MB resident", resident());
+    println!("{} MiB resident", resident());
     let snapshot = store.snapshot();
     let all = StorageKey::from_text(CONTRACT.to_string());
     for _ in 0..3 {
@@ -339,7 +339,7 @@ fn dump(dir: &Path) {
             bytes += key.as_str().len() + value.len();
         }
         println!(
-            "{number} entries, {} MB, in {:?}, {:?} of processor time, {} MB resident",
+            "{number} entries, {} MiB, in {:?}, {:?} of processor time, {} MiB resident",
             bytes >> 20,
             watch.elapsed(),
             watch.processor(),
@@ -419,7 +419,7 @@ fn questions(store: &Store, accounts: u64) {
 
 fn print_size(store: &Store, accounts: u64) {
     let size = store.size_on_disk().expect("the files are there");
-    println!("disk: {} MB, {} bytes per account", size >> 20, size / accounts);
+    println!("disk: {} MiB, {} bytes per account", size >> 20, size / accounts);
 }
 
 fn close(store: Store) {

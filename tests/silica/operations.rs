@@ -196,7 +196,7 @@ fn batch_of_large_documents_is_answered_with_little_memory() {
     let answer = node.post(Value::from(vec![request; 3_000]).to_string());
     let peak = peak_memory(&node);
     assert!(answer.body.len() > 3_000 * document.to_string().len(), "{} bytes", answer.body.len());
-    assert!(peak < before + 50, "{before} MB before the batch, {peak} MB with it");
+    assert!(peak < before + 50, "{before} MiB before the batch, {peak} MiB with it");
 }
 
 #[test]

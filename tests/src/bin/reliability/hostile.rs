@@ -40,7 +40,7 @@ const DATA_MARGIN: u64 = 3 * MARGIN;
 
 /// Number of blocks with a large event during the attack that uses them. At least the same number of such blocks is
 /// made before the attack. Such blocks fill the caches of the record even without a hostile client: 20 blocks add 37
-/// MB, and 100 blocks add 38 MB. So the caches of the idle process are full before the attack.
+/// MiB, and 100 blocks add 38 MiB. So the caches of the idle process are full before the attack.
 pub(crate) const SHOUTS: u64 = 20;
 
 /// Time in which other clients call the node before an attack.
@@ -259,7 +259,7 @@ pub(crate) fn withstand(name: &str, act: impl Fn(&Target<'_>), shouts: u64, time
     let end = node.stop();
     assert!(end.status.success() && !end.output.contains("panicked"), "{name}:\n{}", end.output);
     println!(
-        "{name}: {} MB idle, {} MB at most ({} MB of data); {connections} connections at most\n  before {calm}\n  kept connection {kept}\n  new \
+        "{name}: {} MiB idle, {} MiB at most ({} MiB of data); {connections} connections at most\n  before {calm}\n  kept connection {kept}\n  new \
          connections {new}",
         idle >> 20,
         peak >> 20,
@@ -267,7 +267,7 @@ pub(crate) fn withstand(name: &str, act: impl Fn(&Target<'_>), shouts: u64, time
     );
     let bound = calm.spent(99).max(LEAST_CALM) * SLOWER;
     let bounds = [
-        (peak < idle + MARGIN, format!("the node took {} MB, and {} MB before", peak >> 20, idle >> 20)),
+        (peak < idle + MARGIN, format!("the node took {} MiB, and {} MiB before", peak >> 20, idle >> 20)),
         (connections <= CONNECTIONS, format!("the node had {connections} connections")),
         (kept.spent(99) <= bound, format!("callers waited for {:?}, not {bound:?}", kept.spent(99))),
         (new.spent(99) <= NEW_PATIENCE, format!("callers over new connections waited for {:?}", new.spent(99))),
