@@ -104,7 +104,7 @@ fn programs() -> Vec<Program> {
     let bytes = format!("let x = 0x{message} in builtin to_bystr x");
     vec![
         shared_tree("keccak256hash of a tree of equal halves", "keccak256hash", 16, 1),
-        shared_tree("keccak256hash of a smaller one, seven times", "keccak256hash", 14, 7),
+        shared_tree("keccak256hash of a smaller tree of equal halves, seven times", "keccak256hash", 14, 7),
         shared_tree("sha256hash of a tree of equal halves", "sha256hash", 16, 1),
         Program::folded(
             "alt_bn128_pairing_product of one pair, in a fold",
@@ -119,7 +119,7 @@ fn programs() -> Vec<Program> {
             "let one = Uint32 1 in let next = builtin badd first one in sum",
         ),
         Program::folded(
-            "badd and sha256hash of it, in a fold",
+            "badd and sha256hash of a block number of 67,500 digits, in a fold",
             100,
             &number,
             "let one = Uint32 1 in let next = builtin badd first one in let hash = builtin sha256hash next in sum",

@@ -1,5 +1,5 @@
-//! Compares the account trie over sled with `eth_trie` over sled: the root after a batch of 1,000 changes, its durable
-//! commit, proofs and their verification.
+//! Compares the account trie of the store with `eth_trie` over sled: the root after a batch of 1,000 changes, its durable
+//! commit, proofs and their verification. The trie pages of the store are in the page file.
 //!
 //! The setup of a million accounts takes up to a minute, so the benchmark makes only the setups that the filter
 //! selects: `cargo bench -p silica-benches --bench trie -- commit_1000/100k`.

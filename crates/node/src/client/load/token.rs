@@ -12,8 +12,9 @@ const CODE: &str = include_str!("fungible_token.scilla");
 /// Gas limit of the deployment, in gas units.
 const DEPLOYMENT_GAS: Gas = Gas::new(40_000);
 
-/// Gas limit of a transfer, in gas units. A block counts the gas limits of its transactions, not the gas that they use.
-/// Therefore a lower limit lets more transfers into a block.
+/// Gas limit of a transfer, in gas units. A transaction fits into a micro block if its gas limit and the gas of all
+/// earlier transactions are within the limit of the micro block. Therefore a lower limit lets more transfers into a
+/// block.
 const TRANSFER_GAS: Gas = Gas::new(1_000);
 
 /// Total supply of tokens.
