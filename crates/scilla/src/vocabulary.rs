@@ -16,26 +16,10 @@ use crate::{
     types::adt::{DataType, DataTypes},
 };
 
-/// Names of primitive types. No library defines them.
-const PRIMITIVE_TYPES: [&str; 18] = [
-    "BNum",
-    "ByStr",
-    "ByStr20",
-    "ByStr32",
-    "ByStr33",
-    "ByStr64",
-    "Event",
-    "Exception",
-    "Int128",
-    "Int256",
-    "Int32",
-    "Int64",
-    "Message",
-    "String",
-    "Uint128",
-    "Uint256",
-    "Uint32",
-    "Uint64",
+/// Names of the primitive types that a source can name. No library defines them.
+const PRIMITIVE_TYPES: [&str; 17] = [
+    "BNum", "ByStr", "ByStr20", "ByStr32", "ByStr33", "ByStr64", "Event", "Int128", "Int256", "Int32", "Int64",
+    "Message", "String", "Uint128", "Uint256", "Uint32", "Uint64",
 ];
 
 /// A help text lists the constructors of a data type if there are at most this many.
@@ -210,4 +194,17 @@ impl Vocabulary {
 
 fn unknown(kind: NameKind, nearest: Option<&str>) -> Cause {
     Cause::unknown(kind, nearest.map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Primitive;
+
+    #[test]
+    fn suggested_primitive_types_can_be_written() {
+        for name in PRIMITIVE_TYPES {
+            assert!(Primitive::from_name(name).is_some(), "{name}");
+        }
+    }
 }
