@@ -148,6 +148,8 @@ const MAX_CREDITS: usize = 64;
 /// A value depends on `_amount` if its expression, or the procedure that returns it, uses `_amount` or a value that
 /// depends on `_amount`. A value of type `Bool` does not depend on `_amount`, so comparisons do not count. A value that
 /// is read from a field does not depend on `_amount` either. A value that is sent or emitted is not stored.
+///
+/// Returns the warning of the last transition first, as the lists of other warnings do.
 pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
     let amount = Name::simple("_amount");
     let mut procedures = HashMap::new();
@@ -169,7 +171,6 @@ pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
             found.push(Warning { message, start: subject.start(credit.at), end: Location::default(), id: USE });
         }
     }
-    // The output lists warnings in reverse order.
     found.reverse();
     found
 }

@@ -72,7 +72,8 @@ pub struct Checked<'a, M, S> {
     pub meter: Meter,
     /// Warnings, the newest first.
     pub warnings: Vec<Warning>,
-    /// Further warnings, which the reference does not have. The list is empty unless [`Options::advice`] is set.
+    /// Further warnings, which the reference does not have, the last one of the source first. The list is empty unless
+    /// [`Options::advice`] is set.
     pub advice: Vec<Warning>,
     /// Types of the expressions and names in the module.
     pub typing: Typing,

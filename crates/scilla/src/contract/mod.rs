@@ -228,7 +228,7 @@ impl Contract {
         let checked = check::contract(&program, &check).map_err(|rejected| fail(rejected.failure))?;
         let code = Arc::new(Code::of_contract(&checked));
         let gas_used = Gas::new(options.gas_limit.saturating_sub(checked.meter.gas_of_success(options.gas_limit)));
-        let warnings = checked.warnings.into_iter().rev().chain(checked.advice).collect();
+        let warnings = checked.warnings.into_iter().rev().chain(checked.advice.into_iter().rev()).collect();
         let (address, rules) = (options.address, origin.rules);
         let (summary, data_types) = (checked.summary, checked.data_types);
         Ok(Self(Arc::new(Compiled { code, address, rules, summary, data_types, warnings, gas_used })))
@@ -240,7 +240,7 @@ impl Contract {
     }
 
     /// Returns the warnings of the checker: first those of the reference, in the order in which the checker found them,
-    /// and then the further warnings.
+    /// and then the further warnings, in the order of the source.
     pub fn warnings(&self) -> &[Warning] {
         &self.0.warnings
     }
@@ -396,6 +396,24 @@ mod tests {
         assert!(error.to_string().contains("Bad.scillib:3:9: "), "{error}");
         assert!(!error.to_string().contains("contract Third"), "{error}");
         assert!(!format!("{error:?}").contains("text"), "{error:?}");
+    }
+
+    #[test]
+    fn further_warnings_are_in_the_order_of_the_source() {
+        let source = "scilla_version 0
+            contract Box (unused : Uint32)
+            field money : Uint128 = Uint128 0
+            transition First ()
+              money := _amount
+            end
+            transition Second ()
+              money := _amount
+            end";
+        let contract = Contract::compile(source).unwrap();
+        let is_further = |warning: &Warning| warning.message.contains("never accepts");
+        let (others, further) = contract.warnings().split_at(contract.warnings().len() - 2);
+        assert!(!others.is_empty() && !others.iter().any(is_further) && further.iter().all(is_further));
+        assert_eq!(further.iter().map(|warning| warning.start.line).collect::<Vec<_>>(), [5, 8]);
     }
 
     #[test]
