@@ -2055,6 +2055,27 @@ fn flipped_bit_in_the_page_file_is_detected() {
     store.check(&mut |_, _| {}).unwrap();
 }
 
+/// The write of the mark fails at the first read of damage, and succeeds at the second read.
+#[test]
+fn failed_mark_of_damage_is_written_again() {
+    let whole = tempfile::tempdir().unwrap();
+    let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    fill(whole.path(), options);
+    let (file, mark) = (whole.path().join("state").join(DataFile::Pages.name()), whole.path().join("state.damaged"));
+    let store = Store::open(whole.path(), options).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, vec![0; bytes.len()]).unwrap();
+    // A directory has the name of the mark, so the mark cannot be written.
+    fs::create_dir(&mark).unwrap();
+    store.check(&mut |_, _| {}).unwrap_err();
+    fs::remove_dir(&mark).unwrap();
+    store.check(&mut |_, _| {}).unwrap_err();
+    assert!(mark.is_file());
+    drop(store);
+    let store = Store::open(whole.path(), options).unwrap();
+    assert!(matches!(store.outcome(), OpenOutcome::Ready { rebuilt: Some(_), .. }), "{:?}", store.outcome());
+}
+
 /// A checkpoint that a power failure ends has written root pointers. In the next checkpoint, the storage of a contract
 /// can be again that of the checkpoint before these two checkpoints.
 #[test]

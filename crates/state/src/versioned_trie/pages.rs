@@ -4,7 +4,7 @@ use std::{
     fmt,
     path::PathBuf,
     sync::{
-        Arc, Once,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -46,7 +46,8 @@ pub(crate) struct PageStore {
     /// The version of the newest finished checkpoint, or 0 without a checkpoint.
     durable: AtomicU64,
     marker: Option<PathBuf>,
-    marked: Once,
+    /// Whether the marker file is written.
+    marked: Mutex<bool>,
 }
 
 /// The root of a trie in a checkpoint.
@@ -112,7 +113,7 @@ impl PageStore {
             floor: AtomicU64::new(floor),
             durable: AtomicU64::new(durable),
             marker,
-            marked: Once::new(),
+            marked: Mutex::new(false),
         };
         if can_be_unfinished {
             pages.remove_unfinished_pointers(number)?;
@@ -154,7 +155,7 @@ impl PageStore {
             floor: AtomicU64::new(self.floor()),
             durable: AtomicU64::new(self.durable()),
             marker: self.marker.clone(),
-            marked: Once::new(),
+            marked: Mutex::new(false),
         })
     }
 
@@ -463,14 +464,14 @@ impl PageStore {
     }
 
     fn mark(&self, text: &str) {
-        self.marked.call_once(|| {
-            if let Some(path) = &self.marker {
-                // An error is ignored: without the marker, a read of the damaged value after the next opening finds the
-                // damage again.
-                let _: std::io::Result<()> =
-                    create_anew(path).and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
-            }
-        });
+        let Some(path) = &self.marker else { return };
+        let mut marked = self.marked.lock();
+        if !*marked {
+            // An error of the write is ignored, because the caller returns the damage. The next read that finds damage
+            // tries again.
+            let written = create_anew(path).and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+            *marked = written.is_ok();
+        }
     }
 
     fn stored<T>(&self, result: Result<T, crate::db::DbError>) -> Result<T, StateError> {
