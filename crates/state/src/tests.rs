@@ -1330,7 +1330,8 @@ fn append_rejects_states_of_other_blocks() {
     skipped.skip(1);
     let unchanged = block(head, skipped.root());
     let error = store.append(Append::Block(&unchanged), skipped).map(drop).unwrap_err();
-    assert!(matches!(error, CommitError::Append(AppendError::RangeChanges { first }) if first.get() == 1));
+    assert!(matches!(error, CommitError::Append(AppendError::BlockChanges { .. })), "{error}");
+    assert_eq!(error.to_string(), "block 1: expected one state diff, got 0");
 
     let late = prepare(&store, &second).unwrap();
     store.append(Append::Block(&record), one).unwrap();

@@ -144,13 +144,21 @@ pub enum AppendError {
         /// Number of the given DS block.
         got: DsBlockNumber,
     },
-    /// The given state diffs do not belong to the given blocks, or their number is wrong. An empty block range needs
-    /// one diff for each vacuous block, and a single block needs one diff.
+    /// A single block needs one state diff, and got another number of them.
+    #[error("block {number}: expected one state diff, got {got}")]
+    BlockChanges {
+        /// Number of the block to append.
+        number: BlockNumber,
+        /// Number of the given state diffs.
+        got: usize,
+    },
+    /// The given state diffs do not belong to the given empty block range, or their number is wrong. A range needs one
+    /// diff for each vacuous block.
     #[error(
         "expected the state diffs of the vacuous blocks of the empty block range from {first}, got state diffs of other blocks"
     )]
     RangeChanges {
-        /// The first block to append.
+        /// The first block of the range.
         first: BlockNumber,
     },
     /// The given block is block 0, and has no DS block.

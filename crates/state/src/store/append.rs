@@ -137,7 +137,9 @@ impl Store {
         self.check_state(blocks.state_root(), &prepared)?;
         let transactions = match blocks {
             Append::Block(record) => {
-                let [(_, diff)] = &*prepared.diffs else { return Err(AppendError::RangeChanges { first }.into()) };
+                let [(_, diff)] = &*prepared.diffs else {
+                    return Err(AppendError::BlockChanges { number: first, got: prepared.diffs.len() }.into());
+                };
                 self.core.archive.write(record, diff)?;
                 record.transactions.len()
             }
