@@ -9,7 +9,7 @@ use silica_protocol::{Address, BlockNumber};
 use super::{
     key::{Owner, Prefix},
     leaf_page::LEAF_PAGE,
-    page::{BUCKET_KIND, Entry, LAYOUT_3_SLOT, NODE_KIND, read_entries_with, write_node},
+    page::{Entry, LAYOUT_3_SLOT, LEAF_PAGE_KIND, NODE_KIND, read_entries_with, write_node},
     pages::{Checkpoint, PageStore, RootPointer},
     space::PagePlace,
 };
@@ -236,7 +236,7 @@ impl Conversion<'_> {
             };
             if which == 1 {
                 self.gone.push(written);
-            } else if body.first() == Some(&BUCKET_KIND) {
+            } else if body.first() == Some(&LEAF_PAGE_KIND) {
                 self.done = self.done.saturating_add(body.len() as u64).min(self.all);
                 let part = u128::from(self.blocks).saturating_mul(self.done.into());
                 let part = part.checked_div(self.all.into()).unwrap_or_default();

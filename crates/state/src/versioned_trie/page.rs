@@ -13,7 +13,7 @@ use super::{
 use crate::codec::{Malformed, Reader, Writer};
 
 /// First byte of a leaf page.
-pub(super) const BUCKET_KIND: u8 = 1;
+pub(super) const LEAF_PAGE_KIND: u8 = 1;
 /// First byte of a node page.
 pub(super) const NODE_KIND: u8 = 2;
 
@@ -51,7 +51,7 @@ impl Entry {
 /// Returns the bytes of a leaf page.
 pub(crate) fn write_leaf_page(leaf_page: &LeafPage, owner: &Owner) -> Writer {
     let mut out = Writer::with_capacity(leaf_page.packed_len());
-    out.byte(BUCKET_KIND);
+    out.byte(LEAF_PAGE_KIND);
     leaf_page.write(owner, &mut out);
     out
 }
@@ -98,7 +98,7 @@ pub(crate) fn write_node(entries: &[Entry]) -> Writer {
 pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Page, Malformed> {
     let mut reader = Reader::new(bytes);
     let page = match reader.byte("kind")? {
-        BUCKET_KIND => Page::LeafPage(LeafPage::read(&mut reader, owner, prefix)?),
+        LEAF_PAGE_KIND => Page::LeafPage(LeafPage::read(&mut reader, owner, prefix)?),
         NODE_KIND => Page::Node(read_entries(&mut reader)?),
         _ => return Err(Malformed("unknown kind of page")),
     };

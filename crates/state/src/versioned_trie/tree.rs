@@ -490,7 +490,7 @@ impl Top {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LeafPage(leaf_page) => write!(f, "bucket of {}", leaf_page.count()),
+            Self::LeafPage(leaf_page) => write!(f, "leaf page of {} leaves", leaf_page.count()),
             Self::Branch(branch) => f.debug_map().entries(branch.children()).finish(),
             Self::Stored(stored) => write!(f, "page at {:?}", stored.place),
         }
