@@ -151,8 +151,8 @@ pub enum StartError {
         /// Name of the missing file.
         file: &'static str,
     },
-    /// The journal has a record of a block after the next block of the chain.
-    #[error("agreement journal: expected records of blocks up to {expected}, got a record of block {got}")]
+    /// The journal has a record of a block after the next block of the chain. The chain is an old copy.
+    #[error("agreement journal: expected records of blocks up to {expected}, got a record of block {got}; {REMEDY}")]
     Ahead {
         /// Number of the block after the head.
         expected: u64,
@@ -504,7 +504,11 @@ fn restore_entry(shared: &Shared, height: Height, bytes: &[u8], verdict: Verdict
         Verdict::Invalid { reason, .. } => {
             tracing::warn!(%height, error = &reason as &dyn std::error::Error, "dropped an entry of the journal");
         }
-        Verdict::Later(_) | Verdict::Withheld(_) => {}
+        Verdict::Withheld(reason) => {
+            tracing::warn!(%height, error = &reason as &dyn std::error::Error, "dropped an entry of the journal");
+        }
+        // The verdict on an entry of the journal does not depend on the clock.
+        Verdict::Later(_) => {}
     }
 }
 

@@ -103,6 +103,6 @@ fn a_journal_of_a_later_block_is_refused() {
     fs::write(directory.path().join(WAL), "").unwrap();
     let error = start(settings).unwrap_err();
     assert!(matches!(error, StartError::Ahead { expected: 1, got: 3 }), "{error}");
-    let expected = "agreement journal: expected records of blocks up to 1, got a record of block 3";
+    let expected = format!("agreement journal: expected records of blocks up to 1, got a record of block 3; {REMEDY}");
     assert_eq!(error.to_string(), expected);
 }
