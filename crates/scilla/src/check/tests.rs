@@ -739,6 +739,23 @@ fn unused_bindings_get_warnings() {
     assert_eq!(warnings("contract C ()\ntransition t ()\nx = True\nend"), ["4:1 Unused bind statement to: x"]);
 }
 
+/// The reference does not end the use of a name at a call or at a read of the chain.
+#[test]
+fn an_earlier_binding_of_a_call_or_of_a_chain_read_gets_no_warning() {
+    let found = |second: &str| {
+        warnings(&format!(
+            "contract C ()\nprocedure p () : BNum\nb = BNum 1; _return := b\nend\n\
+             transition t ()\nx = BNum 0;\n{second};\ne = {{ _eventname : \"E\"; x : x }};\nevent e\nend"
+        ))
+    };
+    let unused = "7:1 Unused bind statement to: x".to_owned();
+    let unused_in =
+        |found: Vec<String>| found.into_iter().filter(|text| text.contains("Unused bind")).collect::<Vec<_>>();
+    assert_eq!(unused_in(found("y = p;\nx = y")), [unused]);
+    assert_eq!(unused_in(found("x = p")), [""; 0]);
+    assert_eq!(unused_in(found("x <- & BLOCKNUMBER")), [""; 0]);
+}
+
 #[test]
 fn unused_data_types_get_warnings() {
     let found = warnings(

@@ -182,6 +182,7 @@ impl<'a> Pass<'a, '_> {
                 live.uses([map].into_iter().chain(keys));
             }
             StatementKind::ReadChain { to, what } => {
+                // The reference keeps the name as used, so an earlier binding of the same name gets no warning.
                 if !live.names.contains(&to.name) {
                     self.warn("Unused Read From BC statement to: ", to);
                 }
@@ -199,6 +200,7 @@ impl<'a> Pass<'a, '_> {
             }
             StatementKind::Call { to, procedure, arguments } => {
                 self.called.insert(&procedure.name);
+                // As in the reference, the name counts as used before the call.
                 if let Some(to) = to
                     && live.names.insert(&to.name)
                 {
