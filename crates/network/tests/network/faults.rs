@@ -2,13 +2,12 @@
 
 use std::{fs, thread, time::Duration};
 
-use silica_council::{Council, EntryId, Height, proposer};
-use silica_protocol::Timestamp;
+use silica_council::{EntryId, Height, proposer};
 use silica_state::{Store, StoreOptions};
 
 use crate::{
-    hostile::{CHUNK, Habit, Header, Hostile},
-    members::{FalseSettings, Member, Network, PANIC, REMEDY, key, now, wait, wait_for_blocks, wait_for_height},
+    hostile::{CHUNK, Habit, Header, Hostile, two_bodies},
+    members::{FalseSettings, Member, Network, PANIC, REMEDY, now, wait, wait_for_blocks, wait_for_height},
 };
 
 /// A network of four members, of which one is hostile. The first proposer is member 1.
@@ -46,17 +45,8 @@ fn a_member_floods_entries_of_its_rounds() {
 fn a_member_proposes_two_bodies() {
     let (network, members, hostile) = with_hostile(1, Habit::Silent);
     let (_, mut producer) = network.chain(Store::ephemeral(StoreOptions::default()));
-    let height = Height::new(1).unwrap();
-    let entries = [0, 1_000].map(|later| {
-        let mut council = Council::new(&network.file, key(1)).unwrap();
-        let at = Timestamp::new(now().get() + later);
-        council.propose(&mut producer, height, 0, at).unwrap()
-    });
-    for entry in entries {
-        let len = u32::try_from(entry.bytes.len()).unwrap();
-        let header = Header { height: 1, round: 0, valid_round: None, id: *entry.id.as_bytes(), len };
-        hostile.propose(header, entry.bytes.to_vec());
-    }
+    let (height, bodies) = two_bodies(&network.file, 1, &mut producer);
+    hostile.propose_bodies(height, &bodies);
     wait_for_height(&members, 2);
     network.check_equal(&members, 2);
     hostile.check_votes();

@@ -20,18 +20,19 @@ use arc_malachitebft_sync::RawMessage;
 use borsh::{BorshDeserialize, BorshSerialize};
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use parking_lot::Mutex;
+use silica_chain::consensus::Application;
 use silica_council::{
-    CoSignMessage, CoSignRound, Content, EntryId, EntryProposal, Height, ItemHashes, NetworkId, SessionId, Vote,
-    VoteKind, proposer,
+    CoSignMessage, CoSignRound, Content, Council, Entry, EntryId, EntryProposal, Height, ItemHashes, NetworkFile,
+    NetworkId, SessionId, Vote, VoteKind, proposer,
 };
 use silica_crypto::{
     KeyPair,
     multisig::{CommitPoint, CommitSecret, Response},
 };
-use silica_protocol::hex;
+use silica_protocol::{Timestamp, hex};
 use tokio::{runtime::Runtime, sync::mpsc};
 
-use crate::members::{Network, key, peer_key, wait};
+use crate::members::{Network, key, now, peer_key, wait};
 
 /// Bytes of an entry in one message.
 pub(crate) const CHUNK: u32 = 128 * 1024;
@@ -121,13 +122,24 @@ pub(crate) struct Hostile {
     pub(crate) peer: PeerId,
 }
 
+/// Returns two bodies of a member on the head of a chain, and their height.
+pub(crate) fn two_bodies(file: &NetworkFile, index: usize, chain: &mut dyn Application) -> (Height, [Entry; 2]) {
+    let height = Height::new(2 * chain.head().header.number.get() + 1).unwrap();
+    let bodies = [0, 1_000].map(|later| {
+        let mut council = Council::new(file, key(index)).unwrap();
+        council.propose(chain, height, 0, Timestamp::new(now().get() + later)).unwrap()
+    });
+    (height, bodies)
+}
+
 fn address(text: &str) -> Multiaddr {
     let port = text.rsplit_once(':').unwrap().1;
     format!("/ip4/127.0.0.1/tcp/{port}").parse().unwrap()
 }
 
 fn config(network: &Network, index: usize) -> Config {
-    let addresses = network.file.addresses();
+    let file = NetworkFile::parse(&network.text_of(index)).unwrap();
+    let addresses = file.addresses();
     let listen = addresses.iter().find(|address| address.member == index).unwrap();
     let others = addresses.iter().filter(|address| address.member != index);
     let others = others.map(|it| {
@@ -351,6 +363,24 @@ impl Hostile {
         let signature = self.sign(&header);
         let stream = u64::from_be_bytes(*header.id.first_chunk().unwrap());
         self.send(&Part::Entry { header, signature, position: 0, bytes }, stream);
+    }
+
+    /// Proposes bodies of one part in round 0 of a height.
+    pub(crate) fn propose_bodies(&self, height: Height, bodies: &[Entry]) {
+        for body in bodies {
+            let len = u32::try_from(body.bytes.len()).unwrap();
+            let header = Header { height: height.get(), round: 0, valid_round: None, id: *body.id.as_bytes(), len };
+            self.propose(header, body.bytes.to_vec());
+        }
+    }
+
+    /// Votes for each of several entries in round 0 of a height.
+    pub(crate) fn vote_for_all(&self, height: Height, entries: &[Entry]) {
+        for kind in [VoteType::Prevote, VoteType::Precommit] {
+            for entry in entries {
+                self.vote(kind, height.get(), Some(*entry.id.as_bytes()));
+            }
+        }
     }
 
     /// Forgets the members that have requested decided entries.

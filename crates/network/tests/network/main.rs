@@ -6,8 +6,10 @@ mod clocks;
 mod copies;
 mod disk;
 mod faults;
+mod faulty;
 mod hostile;
 mod members;
+mod relay;
 
 use std::time::{Duration, Instant};
 

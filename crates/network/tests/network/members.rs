@@ -22,7 +22,7 @@ use silica_network::{Agreement, Driver, Settings, StartError, Work, start};
 use silica_protocol::{Account, Address, BlockNumber, ChainId, Qa, Timestamp, Transaction, sha256};
 use silica_state::{Store, StoreOptions};
 
-use crate::disk::Disk;
+use crate::{disk::Disk, relay::Relays};
 
 const CHAIN: u16 = 333;
 
@@ -81,6 +81,8 @@ pub(crate) struct Network {
     pub(crate) file: NetworkFile,
     /// The text of `file`.
     text: String,
+    /// The relays between the members, if they have no direct connections.
+    pub(crate) relays: Option<Relays>,
     directory: tempfile::TempDir,
     _turn: Turn,
 }
@@ -267,7 +269,7 @@ impl Network {
             .unwrap();
         }
         let file = NetworkFile::parse(&text).unwrap();
-        Self { file, text, directory: tempfile::tempdir().unwrap(), _turn: turn }
+        Self { file, text, relays: None, directory: tempfile::tempdir().unwrap(), _turn: turn }
     }
 
     fn config() -> ChainConfig {
@@ -280,6 +282,11 @@ impl Network {
         };
         config.policy.nonces = NoncePolicy::Queue;
         config
+    }
+
+    /// Returns the network file of a member.
+    pub(crate) fn text_of(&self, index: usize) -> String {
+        self.relays.as_ref().map_or_else(|| self.text.clone(), |relays| relays.route(index, &self.text))
     }
 
     pub(crate) fn directory_of(&self, index: usize) -> PathBuf {
@@ -360,7 +367,7 @@ impl Network {
 
     pub(crate) fn start_over(&self, index: usize, store: Store, settings: FalseSettings) -> Result<Member, StartError> {
         let change = |block| format!("\n[[rules-from]]\nblock = {block}\nscilla-rules = \"latest/3\"\n");
-        let text = (settings.change)(&self.text) + &settings.rules_from.map_or_else(String::new, change);
+        let text = (settings.change)(&self.text_of(index)) + &settings.rules_from.map_or_else(String::new, change);
         let file = NetworkFile::parse(&text);
         let file = file.unwrap();
         let mut config = Self::config();
@@ -508,9 +515,14 @@ impl Member {
         self.driver.panics.store(true, Ordering::Relaxed);
     }
 
+    /// Runs work on the thread of the chain.
+    pub(crate) fn run(&self, work: Work) {
+        self.driver.run(work);
+    }
+
     /// Lets the thread of the chain panic, outside of the work of the agreement.
     pub(crate) fn panic_now(&self) {
-        self.driver.run(Box::new(|_| panic!("work that ends the thread of the chain")));
+        self.run(Box::new(|_| panic!("work that ends the thread of the chain")));
     }
 
     /// Waits until the thread of the chain has panicked.
