@@ -9,7 +9,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// An accounts file: an object with addresses of 40 hexadecimal digits as keys. Each account has `amount`, a text with
 /// Qa. `nonce` and `privateKey` are optional. If several entries have the same key, the last entry counts, as in the
-/// file of the reference. Two keys in different spellings must not name the same address.
+/// file of the reference.
 ///
 /// Neither `Debug` nor an error shows a secret key. Keys are overwritten in memory when they are dropped.
 #[derive(Clone, Debug)]
@@ -41,21 +41,11 @@ impl AccountsFile {
     ///
     /// [`GenesisError`] names the account, the member, the expected value and the kind of the given value.
     pub fn parse(text: &str) -> Result<Self, GenesisError> {
-        let mut values: BTreeMap<String, Value> =
+        let mut entries: BTreeMap<String, Value> =
             serde_json::from_str(text).map_err(|error| GenesisError::json(&error))?;
-        let entries = Self::read(&values);
-        values.values_mut().for_each(erase);
-        Ok(Self { entries: entries? })
-    }
-
-    fn read(values: &BTreeMap<String, Value>) -> Result<Vec<AccountEntry>, GenesisError> {
-        let mut keys = BTreeMap::new();
-        let entry = |(key, value): (&String, &Value)| {
-            let entry = AccountEntry::read(key, value)?;
-            let Some(other) = keys.insert(entry.address, key.clone()) else { return Ok(entry) };
-            Err(GenesisError::Repeated { address: entry.address, keys: [other, key.clone()] })
-        };
-        values.iter().map(entry).collect()
+        let read: Result<_, _> = entries.iter().map(|(key, value)| AccountEntry::read(key, value)).collect();
+        entries.values_mut().for_each(erase);
+        Ok(Self { entries: read? })
     }
 
     /// Returns the accounts, ascending by the text of the address in the file.
@@ -150,14 +140,6 @@ pub enum GenesisError {
         /// The key.
         got: String,
     },
-    /// Two keys in different spellings name the same address.
-    #[error("account {address}: expected one entry, got two with the keys {:?} and {:?}", .keys[0], .keys[1])]
-    Repeated {
-        /// Address of the account.
-        address: Address,
-        /// The keys.
-        keys: [String; 2],
-    },
     /// A member of an account is missing or has another JSON type.
     #[error("account {address}: {member}: expected {expected}, got {got}")]
     Member {
@@ -209,17 +191,6 @@ mod tests {
         let file = AccountsFile::parse(&text).unwrap();
         let expected = Account { balance: Qa::new(2), nonce: Nonce::new(3), contract: None };
         assert_eq!(file.entries().iter().map(AccountEntry::account).collect::<Vec<_>>(), [expected]);
-    }
-
-    #[test]
-    fn two_spellings_of_an_address_are_refused() {
-        let (upper, prefixed) = (FIRST.to_uppercase(), format!("0x{FIRST}"));
-        for [first, second] in [[&*upper, FIRST], [&*prefixed, &*upper], [&*prefixed, FIRST]] {
-            let text = format!(r#"{{"{second}": {{"amount": "1"}}, "{first}": {{"amount": "2"}}}}"#);
-            let error = AccountsFile::parse(&text).unwrap_err().to_string();
-            let keys = format!("{first:?} and {second:?}");
-            assert_eq!(error, format!("account {FIRST}: expected one entry, got two with the keys {keys}"));
-        }
     }
 
     #[test]

@@ -94,7 +94,8 @@ pub struct Genesis {
     warnings: Vec<GenesisWarning>,
 }
 
-/// An inconsistency in the accounts file. The node accepts the file, because the node does not sign with these keys.
+/// An inconsistency in the accounts file. The node accepts the file: it does not sign with these keys, and an existing
+/// chain can have such a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GenesisWarning {
@@ -113,6 +114,14 @@ pub enum GenesisWarning {
         address: Address,
         /// The fault of the key.
         reason: SecretKeyError,
+    },
+    /// Two or more keys in different spellings name the same address. The last key in the order of bytes counts.
+    #[error(
+        "account {address}: expected one spelling of the address, got several; the last one in the order of bytes counts"
+    )]
+    Repeated {
+        /// Address of the account.
+        address: Address,
     },
 }
 
@@ -149,8 +158,14 @@ impl Genesis {
     /// [`GenesisError`] names the entry and its fault.
     pub fn from_accounts_json(text: &str) -> Result<Self, GenesisError> {
         let file = AccountsFile::parse(text)?;
-        let accounts = file.entries().iter().map(|entry| (entry.address(), entry.account())).collect();
-        let warnings = file.entries().iter().filter_map(check_key).collect();
+        let mut accounts = BTreeMap::new();
+        let mut warnings: Vec<_> = file.entries().iter().filter_map(check_key).collect();
+        for entry in file.entries() {
+            let address = entry.address();
+            if accounts.insert(address, entry.account()).is_some() {
+                warnings.push(GenesisWarning::Repeated { address });
+            }
+        }
         Ok(Self { warnings, ..Self::new(accounts)? })
     }
 
@@ -223,6 +238,18 @@ mod tests {
         let zero = "0".repeat(40);
         let genesis = Genesis::from_accounts_json(&format!(r#"{{"{zero}": {{"amount": "5", "nonce": 0}}}}"#)).unwrap();
         assert_eq!(genesis.accounts()[&Address::ZERO].balance, Qa::new(5));
+    }
+
+    #[test]
+    fn two_spellings_of_an_address_only_warn() {
+        let address = FIRST.parse().unwrap();
+        let upper = FIRST.to_uppercase();
+        let genesis = Genesis::from_accounts_json(&format!(
+            r#"{{"{FIRST}": {{"amount": "1"}}, "{upper}": {{"amount": "2"}}, "0x{FIRST}": {{"amount": "3"}}}}"#
+        ))
+        .unwrap();
+        assert_eq!(genesis.accounts()[&address].balance, Qa::new(1));
+        assert_eq!(genesis.warnings(), [GenesisWarning::Repeated { address }, GenesisWarning::Repeated { address }]);
     }
 
     #[test]
