@@ -574,10 +574,10 @@ fn faults_of_a_member_are_named() {
     check(&data, &with(&["--validator", "--websocket", "off"]), &expected);
     drop(listener);
     // The printed configuration of a member does not contradict its network file.
-    let print = with(&["--validator", "--websocket", "off", "--developer", "off"]);
+    let print = with(&["--validator", "--websocket", "off"]);
     let config = validators.path.join("member.toml");
     fs::write(&config, run(&[&["config", "print"], &print[..]].concat()).output).unwrap();
-    let node = Node::start_in(&data, &["--config", config.to_str().unwrap()]);
+    let node = Node::start_in(&data, &["--config", config.to_str().unwrap(), "--developer", "off"]);
     assert_eq!(height(&node), 1);
     check_no_control(&node);
     check_large_transaction(&node);
