@@ -1,6 +1,6 @@
 //! The first state of a chain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use silica_crypto::SecretKeyError;
 use silica_protocol::{Account, Address, PublicKey, Qa, StateRoot, TxBlockHeader};
@@ -158,14 +158,14 @@ impl Genesis {
     /// [`GenesisError`] names the entry and its fault.
     pub fn from_accounts_json(text: &str) -> Result<Self, GenesisError> {
         let file = AccountsFile::parse(text)?;
-        let mut accounts = BTreeMap::new();
-        let mut warnings: Vec<_> = file.entries().iter().filter_map(check_key).collect();
+        let (mut accounts, mut repeated) = (BTreeMap::new(), BTreeSet::new());
         for entry in file.entries() {
-            let address = entry.address();
-            if accounts.insert(address, entry.account()).is_some() {
-                warnings.push(GenesisWarning::Repeated { address });
+            if accounts.insert(entry.address(), entry.account()).is_some() {
+                repeated.insert(entry.address());
             }
         }
+        let repeated = repeated.into_iter().map(|address| GenesisWarning::Repeated { address });
+        let warnings = file.entries().iter().filter_map(check_key).chain(repeated).collect();
         Ok(Self { warnings, ..Self::new(accounts)? })
     }
 
@@ -249,7 +249,7 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(genesis.accounts()[&address].balance, Qa::new(1));
-        assert_eq!(genesis.warnings(), [GenesisWarning::Repeated { address }, GenesisWarning::Repeated { address }]);
+        assert_eq!(genesis.warnings(), [GenesisWarning::Repeated { address }]);
     }
 
     #[test]
