@@ -13,7 +13,7 @@ pub enum SecretKeyError {
         got: usize,
     },
     /// The text has a character that is not a hexadecimal digit.
-    #[error("secret key: character {position} is not a hexadecimal digit")]
+    #[error("secret key: expected a hexadecimal digit as character {}, got another character", .position.saturating_add(1))]
     Digit {
         /// Position of the first wrong character, counted from 0 after the optional `0x`.
         position: usize,

@@ -505,7 +505,8 @@ fn restore_entry(shared: &Shared, height: Height, bytes: &[u8], verdict: Verdict
             tracing::warn!(%height, error = &reason as &dyn std::error::Error, "dropped an entry of the journal");
         }
         Verdict::Withheld(reason) => {
-            tracing::warn!(%height, error = &reason as &dyn std::error::Error, "dropped an entry of the journal");
+            let error: &dyn std::error::Error = &reason;
+            tracing::warn!(%height, error, "no verdict on an entry of the journal; a decision can still use its bytes");
         }
         // The verdict on an entry of the journal does not depend on the clock.
         Verdict::Later(_) => {}

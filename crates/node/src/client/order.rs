@@ -421,7 +421,7 @@ fn drop_reason(status: u8) -> &'static str {
         20 => "its gas limit is too low",
         21 => "the sender has too little money",
         22 => "its gas price is too low, or its gas limit is too low to start the checker or the interpreter",
-        24 => "another transaction has its nonce, and a higher gas price or a smaller hash",
+        24 => "another transaction has its nonce, and a higher gas price, or the same price and a smaller hash",
         25 => "the recipient of the payment is a contract, or the called account does not exist",
         26 => "another contract has the address",
         27 => "its nonce is already used",

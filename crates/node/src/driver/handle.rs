@@ -361,7 +361,7 @@ impl NodeHandle {
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
                     advice = "stop the node, bring the data directory back, and start the node again",
-                    "the data directory was deleted or replaced; the node makes no blocks until it is back in its place"
+                    "the data directory was deleted or replaced; the node makes no blocks until the directory is in its place again"
                 );
             }
             return Err("the data directory was deleted or replaced");
