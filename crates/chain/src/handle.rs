@@ -103,8 +103,8 @@ impl Chain {
         let simulator = Simulator::new(&self.shared);
         let mut transaction = simulator.full_transaction(request)?;
         if request.gas_limit.is_none() && transaction.kind() == Some(TransactionKind::Payment) {
-            // A block counts the gas limits of its transactions, not the used gas. A higher limit would leave less room
-            // for others.
+            // The gas limit must fit into the gas that earlier transactions have left. With a higher limit, the payment
+            // could wait for a later block.
             transaction.gas_limit = self.config().rules.payment_gas;
         }
         let last = self.shared.last_nonce(&request.sender)?;

@@ -283,7 +283,7 @@ pub struct AccountRowJson {
     pub balance: Dec<Qa>,
     /// Hash of the code and init data of a contract or library; null for any other account.
     pub code_hash: Option<Hex<CodeHash>>,
-    /// Nonce of the account; 0 for a contract or library.
+    /// Nonce of the account. For a contract or library, it is 0 unless a developer changed it.
     pub nonce: u64,
 }
 
