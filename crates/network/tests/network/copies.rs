@@ -106,7 +106,7 @@ fn member_with_an_old_data_directory_stops_voting() {
     let reason = old.wait_for_failure();
     assert!(reason.starts_with("height ") && reason.contains(OTHER_VOTES), "{reason}");
     // The remedy of the reason. The next start does not vote at the height after the failure.
-    assert!(reason.ends_with("start this member again: it votes after a newer block"), "{reason}");
+    assert!(reason.ends_with("start this member again: the member then votes after a newer block"), "{reason}");
     old.stop().close().unwrap();
     members.push(network.start_again(3, store()));
     wait("waiting member", || members[3].status().waits);
