@@ -170,7 +170,7 @@ fn words_give_the_accounts_of_a_wallet() {
     }
     assert!(!node.stop().output.contains("legal"));
     let end = Node::try_start_in(&data, &["--mnemonic", WORDS, "--accounts", "3"]).unwrap_err();
-    check_refused(&end, &["genesis accounts of its own", "--mnemonic requires 3"]);
+    check_refused(&end, &["genesis accounts of its own", "--mnemonic requires its first 3 accounts"]);
     assert!(!end.output.contains("legal"));
     Node::start_in(&data, &["--mnemonic", WORDS, "--accounts", "2"]);
 }

@@ -54,8 +54,8 @@ struct Followed {
     places: Option<OwnedSemaphorePermit>,
 }
 
-/// Reason why a message is rejected. An error of the reference has the text of the reference (Reference:
-/// subscriptions#replies).
+/// Reason why a message is rejected. An error of the reference has the text of the reference
+/// (Reference: subscriptions#replies).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
     /// The message is not an object, or the member `query` is neither a topic nor `Unsubscribe`.
