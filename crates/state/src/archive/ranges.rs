@@ -177,35 +177,35 @@ impl Archive {
         Ok(range)
     }
 
-    /// Returns the hash of a block. For a block of an empty block range, costs less than a read of the entry.
+    /// Returns the hash of a block. For a block of an empty block range, the function does not read the entry.
     pub(super) fn hash_at(&self, number: BlockNumber) -> Result<BlockHash, ArchiveError> {
         self.known_of(number, |entry| entry.head.hash, |range| range.range.hash_of(number))
     }
 
-    /// Returns the timestamp of a block. For a block of an empty block range, costs less than a read of the entry.
+    /// Returns the timestamp of a block. For a block of an empty block range, the function does not read the entry.
     pub(super) fn time_at(&self, number: BlockNumber) -> Result<Timestamp, ArchiveError> {
         self.known_of(number, |entry| entry.head.timestamp, |range| Some(range.range.time_of(number)))
     }
 
-    /// Returns the number of transactions up to a block. For a block of an empty block range, costs less than a read of
-    /// the entry.
+    /// Returns the number of transactions up to a block. For a block of an empty block range, the function does
+    /// not read the entry.
     pub(super) fn transactions_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.transactions, |range| Some(range.before.transactions))
     }
 
-    /// Returns the sum of repeats up to a block. For a block of an empty block range, costs less than a read of the
-    /// entry.
+    /// Returns the sum of repeats up to a block. For a block of an empty block range, the function does not read
+    /// the entry.
     pub(super) fn repeats_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.repeats, |range| Some(range.before.repeats))
     }
 
     /// Returns the newest block that has transactions and is not after block `number`. For a block of an empty block
-    /// range, costs less than a read of the entry.
+    /// range, the function does not read the entry.
     pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.known_of(number, |entry| entry.newest_with_transactions, |range| Some(range.newest_with_transactions))
     }
 
-    /// Returns the rewards of a block. For a block of an empty block range, costs less than a read of the entry.
+    /// Returns the rewards of a block. For a block of an empty block range, the function does not read the entry.
     pub(super) fn rewards_at(&self, number: BlockNumber) -> Result<BlockRewards, ArchiveError> {
         let of_entry = |entry: &Entry| BlockRewards {
             in_header: entry.tx_block.header.rewards,
