@@ -91,7 +91,10 @@ fn description(error: &TransactionRequestError) -> String {
         Error::SignatureSize { got } => format!("signature: expected 128 characters, got {got}"),
         Error::Checksum(error) => format!("toAddr: {error}"),
         Error::Priority { got } => format!("priority: expected a boolean, got {got}"),
-        Error::Range { member, got } => format!("{member}: expected a number in the range of the member, got {got}"),
+        Error::Range { member, got } => {
+            let bits = if *member == "version" { u32::BITS } else { u64::BITS };
+            format!("{member}: expected a number from 0 to 2^{bits} - 1, got {got}")
+        }
         Error::NotText { member } => format!("{member}: expected text, got an array, an object or an invalid escape"),
         Error::GasPrice { got } => format!("gasPrice: expected a number below 2^128, got {got}"),
         Error::PublicKey(error) => format!("pubKey: {error}"),
@@ -134,7 +137,8 @@ mod tests {
             object.to_string()
         };
         check(&with("nonce", "\"1\""), "nonce: expected an integral number, got \"1\"");
-        check(&with("version", "-1"), "version: expected a number in the range of the member, got -1");
+        check(&with("version", "-1"), "version: expected a number from 0 to 2^32 - 1, got -1");
+        check(&with("nonce", "-1"), "nonce: expected a number from 0 to 2^64 - 1, got -1");
         check(&with("memo", "1"), "transaction has the unknown member \"memo\"");
         check(&with("pubKey", "\"ab\""), "pubKey: expected 66 characters, got 2");
         check(&with("code", "[]"), "code: expected text, got an array, an object or an invalid escape");
