@@ -86,7 +86,7 @@ impl<E: Engine> Driver<E> {
     /// # Errors
     ///
     /// [`SubmitError::Dropped`] with the reason, or [`DriverError::Failed`] if the chain has no status of the
-    /// transaction.
+    /// transaction or the store cannot read the status. The log has the reason.
     fn outcome(&self, hash: &TxHash, outcomes: &TransactionOutcomes) -> Result<(), SubmitError> {
         match outcomes.0.get(hash) {
             Some(Ok(_)) => Ok(()),
@@ -98,7 +98,15 @@ impl<E: Engine> Driver<E> {
                 }
                 Ok(Some(_)) => Ok(()),
                 // Do not acknowledge a transaction that is neither in a block nor in the pool.
-                Ok(None) | Err(_) => Err(SubmitError::Driver(DriverError::Failed)),
+                Ok(None) => {
+                    tracing::error!(%hash, "the chain has no status of a submitted transaction");
+                    Err(SubmitError::Driver(DriverError::Failed))
+                }
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::error!(error, %hash, "failed to read the status of a submitted transaction");
+                    Err(SubmitError::Driver(DriverError::Failed))
+                }
             },
         }
     }

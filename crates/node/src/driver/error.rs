@@ -39,11 +39,8 @@ pub(crate) enum ImpersonationError {
 /// Reason why the driver did not complete an event or a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DriverError {
-    /// The store or the engine failed, and the log has the reason. Or the chain has no status of a submitted
-    /// transaction.
-    #[error(
-        "the store or the engine failed, as an earlier log line states, or the chain has no status of the transaction"
-    )]
+    /// The store or the engine failed, or the chain has no status of a submitted transaction. The log has the reason.
+    #[error("the store or the engine failed, as an earlier log line states")]
     Failed,
     /// The node is paused.
     #[error("the node is paused")]
