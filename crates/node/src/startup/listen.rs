@@ -1,12 +1,15 @@
-//! Binding of the addresses of a node, and the decisions that depend on these addresses: whether the node serves
+//! The servers of a node with their addresses, and the decisions that depend on these addresses: whether the node serves
 //! methods for developers, and whether it serves the studio.
 
 use std::{net::SocketAddr, sync::Arc};
+
+use tokio::{sync::watch, task::JoinHandle};
 
 use super::StartError;
 use crate::{
     block_mode::BlockMode,
     config::{Config, When},
+    endpoint::Endpoint,
     http::{HttpLimits, Server, Serves},
     listen::{DEFAULT_WEBSOCKET_PORT, WebSocketPort},
     metrics::Metrics,
@@ -15,10 +18,62 @@ use crate::{
 /// Maximum number of connections at the address for operators.
 const OPERATORS: usize = 16;
 
+/// The servers of a node, with their bound addresses.
+pub(super) struct Servers {
+    /// The server of JSON-RPC.
+    server: Server,
+    /// Address of the JSON-RPC server.
+    pub(super) addr: SocketAddr,
+    /// Address of the separate port for subscribers.
+    pub(super) websocket: Option<SocketAddr>,
+    /// The server of the pages for operators, with its address. `None` if they are on the ports of JSON-RPC.
+    operators: Option<(Server, SocketAddr)>,
+}
+
+impl Servers {
+    /// Binds all addresses of the configuration.
+    pub(super) async fn bind(config: &Config, metrics: &Arc<Metrics>) -> Result<Self, StartError> {
+        let operators = bind_operators(config, metrics).await?;
+        let serves = if operators.is_some() { Serves::Public } else { Serves::All };
+        let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(metrics));
+        let listen = |source| StartError::Listen { addr: config.listen, source };
+        let addr = server.bind(config.listen).await.map_err(listen)?;
+        let websocket = bind_websocket(&mut server, config).await?;
+        Ok(Self { server, addr, websocket, operators })
+    }
+
+    /// Returns the addresses at which the node accepts JSON-RPC.
+    pub(super) fn listening(&self) -> Vec<SocketAddr> {
+        std::iter::once(self.addr).chain(self.websocket).collect()
+    }
+
+    /// Returns the separate address of the pages for operators.
+    pub(super) fn operator(&self) -> Option<SocketAddr> {
+        self.operators.as_ref().map(|(_, addr)| *addr)
+    }
+
+    /// Adds the studio to the content of the JSON-RPC server.
+    pub(super) fn serve_studio(&mut self) {
+        self.server.serve_studio();
+    }
+
+    /// Serves in a task until `stopped` becomes true.
+    pub(super) fn serve(self, endpoint: Arc<Endpoint>, stopped: watch::Receiver<bool>) -> JoinHandle<()> {
+        tokio::spawn(async move {
+            let pages = async {
+                if let Some((operators, _)) = self.operators {
+                    operators.serve(Arc::clone(&endpoint), stopped.clone()).await;
+                }
+            };
+            tokio::join!(self.server.serve(Arc::clone(&endpoint), stopped.clone()), pages);
+        })
+    }
+}
+
 /// Binds the separate port for subscribers, which serves the same protocols as the first port. Returns the address, or
 /// `None` if the node has no separate port. If the default port cannot be bound, the result is also `None`, without an
 /// error.
-pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
+async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
     let (addr, required) = match config.websocket {
         Some(WebSocketPort::Off) => return Ok(None),
         Some(WebSocketPort::At(addr)) => (addr, true),
@@ -43,10 +98,7 @@ pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Resu
 
 /// Binds the address for operators. Returns `None` if no option names this address. The address has separate connection
 /// slots, so that clients of JSON-RPC cannot use all of them.
-pub(super) async fn bind_operators(
-    config: &Config,
-    metrics: &Arc<Metrics>,
-) -> Result<Option<(Server, SocketAddr)>, StartError> {
+async fn bind_operators(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<(Server, SocketAddr)>, StartError> {
     let Some(addr) = config.operator_listen else { return Ok(None) };
     let limits = HttpLimits { connections: OPERATORS, each_second: None, ..config.http };
     let mut server = Server::new(limits, Serves::Pages, config.access.clone(), Arc::clone(metrics));

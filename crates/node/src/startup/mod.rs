@@ -8,11 +8,12 @@ mod member;
 mod open;
 mod pool;
 mod request;
+mod running_chain;
 
 use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
-use silica_chain::{AccountEntry, AccountsFile, Chain, PUBLISHED_ACCOUNTS, consensus::Solo};
+use silica_chain::{AccountEntry, AccountsFile, Chain, PUBLISHED_ACCOUNTS};
 use silica_protocol::Version;
 use tokio::{
     sync::watch,
@@ -20,27 +21,23 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-#[cfg(feature = "network")]
-use self::member::ByAgreement;
 pub use self::{
     error::{StartError, StopError},
     request::RequestError,
 };
 use self::{
-    listen::{bind_operators, bind_websocket, decide_on_developer, decide_on_studio},
-    open::{Opened, open_with_progress},
-    pool::{export_pool, import_pool, remove_pool},
+    listen::{Servers, decide_on_developer, decide_on_studio},
+    open::{Open, Opened, open_with_progress},
+    pool::import_pool,
+    running_chain::RunningChain,
 };
 use crate::{
     banner::{Banner, FundedAccount},
     block_mode::BlockMode,
-    clock::Clock,
     config::{Config, When, profile},
-    data_dir::DataDir,
-    driver::{self, NodeHandle, RunningDriver},
     endpoint::Endpoint,
     home::Home,
-    http::{HttpLimits, Server, Serves},
+    http::HttpLimits,
     methods,
     metrics::Metrics,
     ready_file::ReadyFile,
@@ -59,131 +56,91 @@ impl Node {
     ///
     /// [`StartError`] has a text for operators.
     pub async fn start(config: Config) -> Result<RunningNode, StartError> {
-        #[cfg(feature = "network")]
-        let open = if config.network.is_some() { member::open } else { open::open };
-        #[cfg(not(feature = "network"))]
-        let open = match &config.network {
-            Some(path) => return Err(StartError::NoEngine { path: path.clone() }),
-            None => open::open,
-        };
+        let open = opener(&config)?;
         check_needs_network(&config)?;
         let opened = open_with_progress(config.clone(), open).await?;
-        let Opened {
-            data_dir,
-            accounts,
-            key,
-            chain,
-            producer,
-            #[cfg(feature = "network")]
-            member,
-        } = opened;
         // The committee of a network makes the blocks. No client of one member can change the chain.
         let config = match &config.network {
             Some(_) => Config { block_mode: BlockMode::Committee, developer: When::Off, ..config },
             None => config,
         };
-        let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::new(Metrics::new(methods::table().entries().iter().map(|entry| entry.name)));
-        let (operators, operator) = bind_operators(&config, &metrics).await?.unzip();
-        let serves = if operators.is_some() { Serves::Public } else { Serves::All };
-        let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
-        let addr = server.bind(config.listen).await.map_err(listen)?;
-        let websocket = bind_websocket(&mut server, &config).await?;
+        let mut servers = Servers::bind(&config, &metrics).await?;
         // Prepare the ready file after the directory and the ports belong to this node. Before that, the file can
         // belong to another running node.
         let ready_file = config.ready_file.clone().map(ReadyFile::prepare).transpose()?;
-        let listening: Vec<_> = std::iter::once(addr).chain(websocket).collect();
+        let listening = servers.listening();
         let developer = decide_on_developer(&config, &listening);
         let studio = decide_on_studio(&config, &listening)?;
         if studio {
-            server.serve_studio();
+            servers.serve_studio();
         }
-        let banner = Banner {
-            addr,
-            websocket,
-            operator,
-            version: Version::of_chain(chain.config().chain_id),
-            block_mode: config.block_mode,
-            developer,
-            studio,
-            data_dir: config.data_dir.clone(),
-            latest: chain.snapshot().latest_tx_block().header.number,
-            node_key: key.public_key(),
-            accounts: funded(&chain, &accounts, config.show_keys),
-        };
-        import_pool(data_dir.as_ref(), &chain)?;
-        // On a full disk, the file of the pool stays, because the next stop could not write it again.
-        let is_disk_full = producer.has_failed();
-        let data_dir = data_dir.map(Arc::new);
-        // A method for developers may have set the clock forward. In this case, the clock must not start before the
-        // time of the latest block. A node without these methods uses the system clock.
-        let latest = chain.snapshot().latest_tx_block().timestamp;
-        let clock = if developer { Clock::not_before(latest) } else { Clock::default() };
-        let mode = config.block_mode;
-        #[cfg(feature = "network")]
-        let started = match &member {
-            Some(_) => driver::start(chain, producer, ByAgreement, mode, clock, data_dir.clone()),
-            None => driver::start(chain, producer, Solo::new(key.clone()), mode, clock, data_dir.clone()),
-        };
-        #[cfg(not(feature = "network"))]
-        let started = driver::start(chain, producer, Solo::new(key), mode, clock, data_dir.clone());
-        let (handle, driver) = started.map_err(StartError::System)?;
-        #[cfg(feature = "network")]
-        let agreement = match (member, &data_dir) {
-            (Some(member), Some(data_dir)) => {
-                match member::start(&handle, member, key, data_dir, config.acknowledge).await {
-                    Ok(agreement) => Some(agreement),
-                    Err(error) => {
-                        close_after(driver).await;
-                        return Err(error);
-                    }
-                }
-            }
-            _ => None,
-        };
-        if let Some(data_dir) = data_dir.as_ref().filter(|_| !is_disk_full) {
-            remove_pool(data_dir);
-        }
+        let banner = banner(&config, &opened, &servers, developer, studio);
+        import_pool(opened.data_dir.as_ref(), &opened.chain)?;
+        let chain = RunningChain::start(opened, &config, developer).await?;
+        let handle = &chain.handle;
+        handle.set_settings(public_settings(&config, developer, studio));
         if let Some(id) = config.pause_id {
             handle.pause().allow(id);
         }
-        handle.set_settings(PublicSettings {
-            developer,
-            studio,
-            profile: config.profile.name(),
-            request_bytes: config.http.body_bytes,
-            result_bytes: config.rpc.answer_bytes,
-            batch_result_bytes: config.rpc.batch_answer_bytes,
-            batch_calls: config.rpc.batch,
-            units_per_second: config.http.each_second.map(NonZeroU32::get),
-        });
         let (stop, stopped) = watch::channel(false);
+        tokio::spawn(background::report(handle.chain().clone(), stopped.clone()));
+        let addr = servers.addr;
         let listed = config.methods.map(|list| list.select());
         let offer = Offer { table: methods::table(), developer, is_member: config.network.is_some(), listed };
-        let home = Home::new(&banner);
-        tokio::spawn(background::report(handle.chain().clone(), stopped.clone()));
-        let path = data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
-        let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, path);
+        let path = chain.data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
+        let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, Home::new(&banner), path);
         let endpoint = Arc::new(endpoint);
-        let served = Arc::clone(&endpoint);
-        let http = tokio::spawn(async move {
-            let pages = async {
-                if let Some(operators) = operators {
-                    operators.serve(Arc::clone(&served), stopped.clone()).await;
-                }
-            };
-            tokio::join!(server.serve(Arc::clone(&served), stopped.clone()), pages);
-        });
-        let parts = Some(Parts {
-            http,
-            driver,
-            handle,
-            endpoint,
-            data_dir,
-            #[cfg(feature = "network")]
-            agreement,
-        });
+        let http = servers.serve(Arc::clone(&endpoint), stopped);
+        let parts = Some(Parts { http, endpoint, chain });
         Ok(RunningNode { addr, banner, http_limits: config.http, stop, ready_file, parts })
+    }
+}
+
+/// Returns the function that opens the chain: that of a member of a network, or that of a single node.
+#[cfg(feature = "network")]
+#[expect(clippy::unnecessary_wraps, reason = "without the feature `network`, it fails for a network file")]
+fn opener(config: &Config) -> Result<Open, StartError> {
+    Ok(if config.network.is_some() { member::open } else { open::open })
+}
+
+/// Returns the function that opens the chain of a single node. Fails if the configuration has a network file.
+#[cfg(not(feature = "network"))]
+fn opener(config: &Config) -> Result<Open, StartError> {
+    match &config.network {
+        Some(path) => Err(StartError::NoEngine { path: path.clone() }),
+        None => Ok(open::open),
+    }
+}
+
+/// Returns the facts about a node whose chain is open and whose addresses are bound.
+fn banner(config: &Config, opened: &Opened, servers: &Servers, developer: bool, studio: bool) -> Banner {
+    Banner {
+        addr: servers.addr,
+        websocket: servers.websocket,
+        operator: servers.operator(),
+        version: Version::of_chain(opened.chain.config().chain_id),
+        block_mode: config.block_mode,
+        developer,
+        studio,
+        data_dir: config.data_dir.clone(),
+        latest: opened.chain.snapshot().latest_tx_block().header.number,
+        node_key: opened.key.public_key(),
+        accounts: funded(&opened.chain, &opened.accounts, config.show_keys),
+    }
+}
+
+/// Returns the settings that the node shows to clients.
+fn public_settings(config: &Config, developer: bool, studio: bool) -> PublicSettings {
+    PublicSettings {
+        developer,
+        studio,
+        profile: config.profile.name(),
+        request_bytes: config.http.body_bytes,
+        result_bytes: config.rpc.answer_bytes,
+        batch_result_bytes: config.rpc.batch_answer_bytes,
+        batch_calls: config.rpc.batch,
+        units_per_second: config.http.each_second.map(NonZeroU32::get),
     }
 }
 
@@ -198,21 +155,6 @@ fn check_needs_network(config: &Config) -> Result<(), StartError> {
             Err(StartError::NeedsNetwork { option, by: config.origins.of(option) })
         }
         _ => Ok(()),
-    }
-}
-
-/// Closes the chain after the start of the agreement has failed.
-#[cfg(feature = "network")]
-async fn close_after(driver: RunningDriver) {
-    let closed = spawn_blocking(|| {
-        let producer = driver.stop().map_err(|_| StopError::Panicked)?;
-        producer.into_store().close().map_err(StopError::Store)
-    });
-    if let Err(error) = closed.await.map_err(|_| StopError::Panicked).flatten() {
-        tracing::error!(
-            error = &error as &dyn std::error::Error,
-            "failed to close the chain after a failed start; the next start recovers the chain as after a crash"
-        );
     }
 }
 
@@ -236,51 +178,15 @@ pub struct RunningNode {
 #[derive(Debug)]
 struct Parts {
     http: JoinHandle<()>,
-    driver: RunningDriver,
-    handle: NodeHandle,
     endpoint: Arc<Endpoint>,
-    data_dir: Option<Arc<DataDir>>,
-    /// The agreement of a member of a network.
-    #[cfg(feature = "network")]
-    agreement: Option<Arc<silica_network::Agreement>>,
-}
-
-impl Parts {
-    /// Stops the driver, stores the pending transactions, and closes the chain. Blocks the thread.
-    fn close(self) -> Result<(), StopError> {
-        // Stop the votes before the driver. Otherwise this node could vote for a block that it then does not commit.
-        #[cfg(feature = "network")]
-        if let Some(agreement) = &self.agreement {
-            agreement.stop();
-        }
-        let Self { driver, handle, data_dir, .. } = self;
-        let closed = driver.stop().map_err(|_| StopError::Panicked).and_then(|producer| {
-            let kept = data_dir.as_ref().map_or(Ok(()), |data_dir| export_pool(data_dir, &handle));
-            if let Err(error) = &kept {
-                // Log the error here. If the store then fails to close, the function returns only the error of the
-                // store.
-                tracing::error!(
-                    error = error as &dyn std::error::Error,
-                    "failed to store all pending transactions; the stop continues"
-                );
-            }
-            // Close the chain even if the node failed to store the pending transactions.
-            producer.into_store().close().map_err(StopError::Store)?;
-            kept
-        });
-        // Requests in progress can own the directory too. Without the store, they cannot use it.
-        if let (Some(data_dir), true) = (&data_dir, !matches!(closed, Err(StopError::Panicked))) {
-            data_dir.release();
-        }
-        closed
-    }
+    chain: RunningChain,
 }
 
 impl Drop for RunningNode {
     fn drop(&mut self) {
         let Some(parts) = self.parts.take() else { return };
         self.stop.send_replace(true);
-        if let Err(error) = parts.close() {
+        if let Err(error) = parts.chain.close() {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "failed to stop in order; the next start recovers the chain as after a crash"
@@ -315,7 +221,7 @@ impl RunningNode {
     /// Returns the chain, for queries without JSON-RPC. After the stop of the node, reads of a chain on disk fail.
     #[expect(clippy::missing_panics_doc, reason = "only the stop takes the parts, and the stop takes the node")]
     pub fn chain(&self) -> &Chain {
-        self.parts.as_ref().expect("the node runs").handle.chain()
+        self.parts.as_ref().expect("the node runs").chain.handle.chain()
     }
 
     /// Calls a JSON-RPC method in this process, without a socket. The call has no rate limit, and may use methods for
@@ -347,8 +253,8 @@ impl RunningNode {
     }
 
     #[cfg(test)]
-    pub(crate) fn handle(&self) -> &NodeHandle {
-        &self.parts.as_ref().expect("the node runs").handle
+    pub(crate) fn handle(&self) -> &crate::driver::NodeHandle {
+        &self.parts.as_ref().expect("the node runs").chain.handle
     }
 
     /// Returns the facts about the node, for users and programs.
@@ -376,7 +282,7 @@ impl RunningNode {
             if (&mut parts.http).await.is_err() {
                 tracing::error!("the server panicked; the stop continues");
             }
-            spawn_blocking(|| parts.close()).await.map_err(|_| StopError::Panicked)?
+            spawn_blocking(|| parts.chain.close()).await.map_err(|_| StopError::Panicked)?
         });
         stopped.await.map_err(|_| StopError::Panicked)?
     }

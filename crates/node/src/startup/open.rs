@@ -71,11 +71,11 @@ pub(super) struct MemberParts {
     pub(super) peer_key: Zeroizing<[u8; 32]>,
 }
 
+/// A function that opens a chain, or creates it.
+pub(super) type Open = fn(&Config) -> Result<Opened, StartError>;
+
 /// Opens the chain on a blocking thread. Logs a line every second until the chain is open.
-pub(super) async fn open_with_progress(
-    config: Config,
-    open: fn(&Config) -> Result<Opened, StartError>,
-) -> Result<Opened, StartError> {
+pub(super) async fn open_with_progress(config: Config, open: Open) -> Result<Opened, StartError> {
     let begun = Instant::now();
     let mut opening = spawn_blocking(move || open(&config));
     loop {
