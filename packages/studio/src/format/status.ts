@@ -5,7 +5,7 @@ const statuses: Record<number, string> = {
   1: "no block has tried to execute it yet",
   3: "in a Tx block",
   4: "a transaction with a lower nonce is missing",
-  5: "the last block had too little gas left for it",
+  5: "the last block had too little gas, work or space left for it",
   10: "the result of a calculation is out of range",
   11: "init data, message, contract or libraries are invalid",
   12: "no interpreter has the Scilla version",
