@@ -573,11 +573,11 @@ fn faults_of_a_member_are_named() {
     let expected = format!("agreement address: expected an address at which this member can listen, got {address}");
     check(&data, &with(&["--validator", "--websocket", "off"]), &expected);
     drop(listener);
-    // The printed configuration of a member does not contradict its network file.
+    // A member starts with its printed configuration alone.
     let print = with(&["--validator", "--websocket", "off"]);
     let config = validators.path.join("member.toml");
     fs::write(&config, run(&[&["config", "print"], &print[..]].concat()).output).unwrap();
-    let node = Node::start_in(&data, &["--config", config.to_str().unwrap(), "--developer", "off"]);
+    let node = Node::start_in(&data, &["--config", config.to_str().unwrap()]);
     assert_eq!(height(&node), 1);
     check_no_control(&node);
     check_large_transaction(&node);
