@@ -1,10 +1,11 @@
 //! Networks of members that agree with the engine, without sockets, threads and clocks. A run is a function of its
 //! seed.
 //!
-//! `AGREEMENT_SEEDS=1000` runs 1,000 seeds of each scenario, and `AGREEMENT_SEED=7` runs seed 7. `AGREEMENT_BLOCKS=500`
-//! changes the number of blocks of the mixture. With the name of a file in `AGREEMENT_PROGRESS`, the mixture writes its
-//! finished seeds to the file, and leaves them out at the next run. A run of one seed uses no file. If a variable
-//! changes the seeds or the blocks, no test checks that its events have happened.
+//! `AGREEMENT_SEEDS=1000` runs the seeds 0 to 999 of each scenario, and with `AGREEMENT_FIRST=600` the seeds 600 to
+//! 999. `AGREEMENT_SEED=7` runs seed 7. `AGREEMENT_BLOCKS=500` changes the number of blocks of the mixture. With the
+//! name of a file in `AGREEMENT_PROGRESS`, the mixture writes its finished seeds to the file, and leaves them out at
+//! the next run. A run of one seed uses no file. If a variable changes the seeds or the blocks, no test checks that its
+//! events have happened.
 mod checks;
 mod effects;
 mod liars;

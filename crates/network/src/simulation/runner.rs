@@ -34,7 +34,9 @@ pub(super) fn number(variable: &str) -> Option<u64> {
 
 /// Returns whether a variable changes the seeds or the blocks of the tests.
 pub(super) fn is_changed() -> bool {
-    ["AGREEMENT_SEED", "AGREEMENT_SEEDS", "AGREEMENT_BLOCKS"].iter().any(|name| std::env::var_os(name).is_some())
+    ["AGREEMENT_SEED", "AGREEMENT_FIRST", "AGREEMENT_SEEDS", "AGREEMENT_BLOCKS"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some())
 }
 
 impl Report {
@@ -103,14 +105,15 @@ fn parse(line: &str) -> Option<(u64, Counts)> {
     Some((seed, fields.map(count).collect::<Option<_>>()?))
 }
 
-/// Runs the seeds from 0 on, or only that of the variable `AGREEMENT_SEED`. `AGREEMENT_SEEDS` changes their number.
+/// Runs the seeds from 0 on, or only that of the variable `AGREEMENT_SEED`. `AGREEMENT_SEEDS` changes the end of the
+/// range, and `AGREEMENT_FIRST` its start, so that several machines can share a long run.
 ///
 /// A seed that fails is printed, and the others continue. Then the function panics.
 pub(super) fn run_seeds(name: &str, is_long: bool, seeds: u64, run: impl Fn(u64) -> Counts + Sync) -> Report {
     let begun = Instant::now();
     let seeds = match number("AGREEMENT_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("AGREEMENT_SEEDS").unwrap_or(seeds),
+        None => number("AGREEMENT_FIRST").unwrap_or(0)..number("AGREEMENT_SEEDS").unwrap_or(seeds),
     };
     // A single seed runs although it is finished.
     let resumes = is_long && number("AGREEMENT_SEED").is_none();
