@@ -31,7 +31,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Binds all addresses of the configuration.
+    /// Binds the addresses of the pages for operators, of JSON-RPC, and of the separate port for subscribers.
     pub(super) async fn bind(config: &Config, metrics: &Arc<Metrics>) -> Result<Self, StartError> {
         let operators = bind_operators(config, metrics).await?;
         let serves = if operators.is_some() { Serves::Public } else { Serves::All };

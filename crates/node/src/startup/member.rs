@@ -105,7 +105,7 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
         data_dir.write_manifest(&manifest)?;
     }
     let member = Some(MemberParts { network, peer_key });
-    Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer, member })
+    Ok(Opened { accounts, key, chain, producer, member, data_dir: Some(data_dir) })
 }
 
 fn manifest(network: &NetworkFile, accounts: &str, key: &KeyPair, id: String) -> Manifest {

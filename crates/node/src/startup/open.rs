@@ -31,8 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// An opened chain.
 pub(super) struct Opened {
-    /// The data directory; `None` for a chain in memory.
-    pub(super) data_dir: Option<DataDir>,
     /// The accounts file of the genesis block.
     pub(super) accounts: Zeroizing<String>,
     /// The key of the node.
@@ -42,6 +40,9 @@ pub(super) struct Opened {
     /// The parts that a member of a network has in addition to its chain; `None` for a single node.
     #[cfg(feature = "network")]
     pub(super) member: Option<MemberParts>,
+    /// The data directory; `None` for a chain in memory. The last field, so that a drop closes the chain before it
+    /// unlocks the directory.
+    pub(super) data_dir: Option<DataDir>,
 }
 
 impl Opened {
@@ -53,13 +54,13 @@ impl Opened {
         (chain, producer): (Chain, Producer),
     ) -> Self {
         Self {
-            data_dir,
             accounts,
             key,
             chain,
             producer,
             #[cfg(feature = "network")]
             member: None,
+            data_dir,
         }
     }
 }

@@ -35,6 +35,7 @@ pub(super) struct RunningChain {
 impl RunningChain {
     /// Starts the driver of a chain, and the agreement of a member. Then removes the file of the pool, whose
     /// transactions are in the pool of the chain.
+    #[cfg_attr(not(feature = "network"), expect(clippy::unused_async, reason = "the start of an agreement needs it"))]
     pub(super) async fn start(opened: Opened, config: &Config, developer: bool) -> Result<Self, StartError> {
         let Opened {
             data_dir,
