@@ -40,7 +40,7 @@ pub(crate) enum ImpersonationError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DriverError {
     /// The store or the engine failed, or the chain has no status of a submitted transaction. The log has the reason.
-    #[error("the store or the engine failed, as an earlier log line states")]
+    #[error("the node failed to complete the request; an earlier log line has the reason")]
     Failed,
     /// The node is paused.
     #[error("the node is paused")]
