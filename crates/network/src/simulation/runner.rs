@@ -115,6 +115,7 @@ pub(super) fn run_seeds(name: &str, is_long: bool, seeds: u64, run: impl Fn(u64)
         Some(seed) => seed..seed + 1,
         None => number("AGREEMENT_FIRST").unwrap_or(0)..number("AGREEMENT_SEEDS").unwrap_or(seeds),
     };
+    assert!(!seeds.is_empty(), "{name}: expected AGREEMENT_FIRST below the end of the seeds, got {seeds:?}");
     // A single seed runs although it is finished.
     let resumes = is_long && number("AGREEMENT_SEED").is_none();
     let (mut progress, finished) = if resumes { Progress::open(name) } else { (Progress(None), BTreeMap::new()) };
