@@ -1,5 +1,5 @@
-//! The servers of a node with their addresses, and the decisions that depend on these addresses: whether the node serves
-//! methods for developers, and whether it serves the studio.
+//! The servers of a node with their addresses, and the decisions that depend on these addresses: whether the node
+//! serves methods for developers, and whether it serves the studio.
 
 use std::{net::SocketAddr, sync::Arc};
 
