@@ -17,12 +17,20 @@ mod verifier;
 mod watch;
 mod world;
 
+use arc_malachitebft_app::{
+    consensus::Input,
+    types::core::{NilOrVal, Round, VoteType},
+};
+use arc_malachitebft_signing::Signer as _;
+use silica_council::Height;
+
 pub(crate) use self::member::ready;
 use self::{
     network::Shape,
     runner::{Counts, is_changed, number, run_seeds},
     world::{Rates, World},
 };
+use crate::types::{EngineVote, ValueId};
 
 /// Seeds and blocks of the mixture.
 const MIXTURE: (u64, u64) = (100, 100);
@@ -162,6 +170,44 @@ fn a_member_lies() {
             "a fault in a session",
         ],
     );
+}
+
+#[test]
+fn a_faulty_member_forgets_its_votes() {
+    let (mut world, faulty) = (World::new(3, Shape::of(4)), 1);
+    world.liars = [faulty].into();
+    world.run(2);
+    let vote_of = |world: &World, kind, height: Height| {
+        let place = (faulty, kind, height.get(), Round::ZERO);
+        world.watch.votes.get(&place).map(|vote| vote.value)
+    };
+    // The certificate of another member can have a false precommit of this member, which logs it before its true one.
+    let height = loop {
+        let height = world.members[faulty].height().unwrap();
+        if vote_of(&world, VoteType::Prevote, height).is_some() {
+            break height;
+        }
+        world.step();
+    };
+    assert!(matches!(vote_of(&world, VoteType::Prevote, height), Some(NilOrVal::Val(_))));
+    assert_eq!(vote_of(&world, VoteType::Precommit, height), None);
+    let (value, member) = (NilOrVal::Val(ValueId([9; 32])), world.members[faulty].index());
+    let vote = EngineVote { kind: VoteType::Precommit, height: height.into(), round: Round::ZERO, value, member };
+    let vote = ready(world.members[faulty].signer.sign_vote(vote)).unwrap();
+    world.members[faulty].append(Input::Vote(vote));
+    while vote_of(&world, VoteType::Precommit, height).is_none() {
+        world.step();
+    }
+    // Without its log and without the proposal, the member votes for nil after a time.
+    world.crash(faulty);
+    world.divide([faulty], world.time + 60_000);
+    let end = world.time + 30_000;
+    while world.time < end {
+        world.step();
+    }
+    assert_eq!(vote_of(&world, VoteType::Prevote, height), Some(NilOrVal::Nil));
+    assert_seen(&world.counts(), &["a faulty member that forgets its votes"]);
+    world.run(world.blocks() + 2);
 }
 
 #[test]

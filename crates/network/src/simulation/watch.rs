@@ -15,7 +15,7 @@ use crate::{
 
 /// What the members have sent and decided.
 pub(super) struct Watch {
-    /// The votes and proposals of each correct member.
+    /// The votes and proposals that the engine of each member has sent, without the false ones of a faulty member.
     pub(super) votes: BTreeMap<(usize, VoteType, u64, Round), EngineVote>,
     pub(super) proposals: BTreeMap<(usize, u64, Round), ValueId>,
     /// The points that each correct member has shown in a session, and its response to each point.
@@ -54,5 +54,11 @@ impl Watch {
         self.votes.retain(|(of, _, height, _), _| *of != member || *height > first);
         self.proposals.retain(|(of, height, _), _| *of != member || *height > first);
         self.checked[member] = Height::new(1).unwrap();
+    }
+
+    /// Notes that a faulty member has lost its votes, so that it can contradict them.
+    pub(super) fn forget_votes(&mut self, member: usize) {
+        self.votes.retain(|(of, ..), _| *of != member);
+        self.proposals.retain(|(of, ..), _| *of != member);
     }
 }

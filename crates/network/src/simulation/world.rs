@@ -282,7 +282,13 @@ impl World {
                 && (*until <= self.time || self.is_quiet)
             {
                 self.note_absent(member);
+                let starts = self.members[member].starts;
                 let effects = self.members[member].restart(self.liars.contains(&member));
+                // The member could not replay its log, so it has started again without its votes.
+                if self.members[member].starts > starts + 1 {
+                    self.see("a faulty member that forgets its votes");
+                    self.watch.forget_votes(member);
+                }
                 if self.members[member].starts > 1 && effects.len() > 4 {
                     self.see("a replayed log");
                 }
@@ -359,7 +365,7 @@ impl World {
     }
 
     /// Processes the next event.
-    fn step(&mut self) {
+    pub(super) fn step(&mut self) {
         self.restart_due();
         let Some(((time, _), event)) = self.events.pop_first() else { panic!("seed {}: no event", self.seed) };
         self.time = self.time.max(time);
