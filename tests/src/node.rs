@@ -86,8 +86,9 @@ pub fn binary() -> &'static Path {
 
 fn build() -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Tests of networks with several validators need the consensus engine.
-    cargo.args(["build", "--package", "silica-node", "--bin", "silica", "--features", "network"]);
+    // The features of `cargo test --workspace`, which has compiled all dependencies with them. They include the
+    // consensus engine. Without a test among the targets, cargo would leave out the features of dev-dependencies.
+    cargo.args(["build", "--workspace", "--bin", "silica", "--test", "structure"]);
     cargo.args(["--message-format", "json-render-diagnostics"]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
@@ -112,8 +113,8 @@ fn build() -> PathBuf {
     let executable = messages
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
-        .next_back();
+        .filter(|message| message.pointer("/target/kind/0").is_some_and(|kind| kind == "bin"))
+        .find_map(|message| message.get("executable")?.as_str().map(PathBuf::from));
     executable.expect("cargo names the executable")
 }
 
