@@ -24,7 +24,7 @@ use arc_malachitebft_app::{
 use arc_malachitebft_engine::util::output_port::OutputPortSubscriberTrait as _;
 use arc_malachitebft_signing::Signer as _;
 use parking_lot::Mutex;
-use ractor::Actor as _;
+use ractor::{Actor as _, ActorCell};
 use silica_chain::Chain;
 use silica_council::{Council, EntryKind, Height, NetworkFile, NetworkId, NotMember, Rule, Verdict};
 use silica_crypto::KeyPair;
@@ -53,8 +53,10 @@ use crate::{
     types::MemberIndex,
 };
 
-/// Maximum time for the end of the engine's tasks at a stop.
-const STOP: Duration = Duration::from_secs(5);
+/// Maximum time for the end of the engine's current message at a stop.
+const ENGINE_STOP: Duration = Duration::from_secs(2);
+/// Maximum time for the end of the other tasks at a stop.
+const RUNTIME_STOP: Duration = Duration::from_secs(3);
 /// Largest number of complete entries from one member that wait for a verdict.
 const ENTRIES: usize = 4;
 /// Largest number of co-signature messages of one member that wait. An attempt has five messages of a signer.
@@ -227,12 +229,31 @@ impl Agreement {
         if let Some(runtime) = runtime {
             // After this line, the end of an actor is not a failure.
             self.shared.status.lock().failed.get_or_insert_with(|| "the node is stopping".to_owned());
+            let shared = Arc::clone(&self.shared);
             // The caller can be a task of another runtime. Such a task must not end a runtime on its thread.
-            let ended = thread::spawn(move || runtime.shutdown_timeout(STOP)).join();
+            let ended = thread::spawn(move || {
+                if let Some(links) = shared.links.get() {
+                    runtime.block_on(end(&links.consensus.get_cell()));
+                }
+                runtime.shutdown_timeout(RUNTIME_STOP);
+            });
+            let ended = ended.join();
             if ended.is_err() {
                 tracing::error!("the runtime of the agreement panicked at its end; the stop continues");
             }
         }
+    }
+}
+
+/// Stops the consensus actor after its current message. In the middle of a message, the end of the runtime would break
+/// the request for a log entry, and the engine would log an error.
+async fn end(consensus: &ActorCell) {
+    // The engine logs the end of a linked actor as a failure.
+    if let Some(node) = consensus.try_get_supervisor() {
+        consensus.unlink(node);
+    }
+    if let Err(error) = consensus.stop_and_wait(None, Some(ENGINE_STOP)).await {
+        tracing::debug!(%error, "the consensus engine still handles a message; the stop continues");
     }
 }
 
