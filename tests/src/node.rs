@@ -113,7 +113,8 @@ fn build() -> PathBuf {
     let executable = messages
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message.pointer("/target/kind/0").is_some_and(|kind| kind == "bin"))
+        // Cargo also builds the other binaries of the crate with the test.
+        .filter(|message| message["target"]["kind"] == json!(["bin"]) && message["target"]["name"] == "silica")
         .find_map(|message| message.get("executable")?.as_str().map(PathBuf::from));
     executable.expect("cargo names the executable")
 }
