@@ -114,7 +114,10 @@ fn build() -> PathBuf {
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         // Cargo also builds the other binaries of the crate with the test.
-        .filter(|message| message["target"]["kind"] == json!(["bin"]) && message["target"]["name"] == "silica")
+        .filter(|message| {
+            let is = |pointer, expected| message.pointer(pointer).is_some_and(|value| value == expected);
+            is("/target/kind/0", "bin") && is("/target/name", "silica")
+        })
         .find_map(|message| message.get("executable")?.as_str().map(PathBuf::from));
     executable.expect("cargo names the executable")
 }
