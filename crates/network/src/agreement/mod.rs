@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use arc_malachitebft_app::{
@@ -24,7 +24,7 @@ use arc_malachitebft_app::{
 use arc_malachitebft_engine::util::output_port::OutputPortSubscriberTrait as _;
 use arc_malachitebft_signing::Signer as _;
 use parking_lot::Mutex;
-use ractor::{Actor as _, ActorCell};
+use ractor::{Actor as _, ActorCell, ActorStatus};
 use silica_chain::Chain;
 use silica_council::{Council, EntryKind, Height, NetworkFile, NetworkId, NotMember, Rule, Verdict};
 use silica_crypto::KeyPair;
@@ -53,6 +53,8 @@ use crate::{
     types::MemberIndex,
 };
 
+/// Number of threads of the runtime.
+const THREADS: usize = 2;
 /// Maximum time for the end of the engine's current message at a stop.
 const ENGINE_STOP: Duration = Duration::from_secs(2);
 /// Maximum time for the end of the other tasks at a stop.
@@ -233,7 +235,7 @@ impl Agreement {
             // The caller can be a task of another runtime. Such a task must not end a runtime on its thread.
             let ended = thread::spawn(move || {
                 if let Some(links) = shared.links.get() {
-                    runtime.block_on(end(&links.consensus.get_cell()));
+                    end(&links.consensus.get_cell());
                 }
                 runtime.shutdown_timeout(RUNTIME_STOP);
             });
@@ -245,15 +247,22 @@ impl Agreement {
     }
 }
 
-/// Stops the consensus actor after its current message. In the middle of a message, the end of the runtime would break
-/// the request for a log entry, and the engine would log an error.
-async fn end(consensus: &ActorCell) {
+/// Stops the consensus actor after its current message. The end of the runtime during a message would interrupt the write
+/// of a vote to the engine's log. The engine would log an error.
+fn end(consensus: &ActorCell) {
     // The engine logs the end of a linked actor as a failure.
     if let Some(node) = consensus.try_get_supervisor() {
         consensus.unlink(node);
     }
-    if let Err(error) = consensus.stop_and_wait(None, Some(ENGINE_STOP)).await {
-        tracing::debug!(%error, "the consensus engine still handles a message; the stop continues");
+    consensus.stop(None);
+    // The runtime cannot measure this time: a timer of the runtime does not fire while its threads are blocked.
+    let begun = Instant::now();
+    while consensus.get_status() != ActorStatus::Stopped {
+        if begun.elapsed() > ENGINE_STOP {
+            tracing::debug!("the consensus engine still handles a message; the stop continues");
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -292,7 +301,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     let path = directory.join("certificates");
     let certificates = Certificates::open(&path).map_err(|source| StartError::Certificates { path, source })?;
     let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(THREADS)
         .thread_name("agreement")
         .enable_all()
         .build()

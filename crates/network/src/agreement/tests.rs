@@ -1,6 +1,6 @@
 //! The end of the consensus engine, and a journal that does not belong to the chain.
 
-use std::{fmt::Write as _, thread, time::Instant};
+use std::fmt::Write as _;
 
 use arc_malachitebft_engine::node::NodeMsg;
 use ractor::ActorCell;
@@ -89,6 +89,36 @@ fn the_end_of_the_engine_stops_the_votes() {
     // The engine sends this message if the thread of its log panics, or cannot write. It then stops its other actors.
     let failure = || NodeMsg::SafetyFailure("a failure of the log".to_owned());
     assert_eq!(reason_after(|_, node| node.send_message(failure()).unwrap()), expected);
+}
+
+#[test]
+fn a_stop_ends_the_engine_between_two_messages() {
+    let directory = tempfile::tempdir().unwrap();
+    let agreement = start(settings(directory.path())).unwrap();
+    let consensus = agreement.shared.links.get().unwrap().consensus.get_cell();
+    agreement.stop();
+    // An actor whose task ends with the runtime keeps the status `Running`.
+    assert_eq!(consensus.get_status(), ActorStatus::Stopped);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_blocked_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let agreement = start(settings(directory.path())).unwrap();
+    let (begun, ended) = (mpsc::channel(), mpsc::channel());
+    for _ in 0..THREADS {
+        let (begun, ended) = (begun.0.clone(), ended.0.clone());
+        agreement.runtime.lock().as_ref().unwrap().spawn(async move {
+            begun.send(()).unwrap();
+            thread::sleep(Duration::from_mins(1));
+            let _ = ended.send(());
+        });
+    }
+    for _ in 0..THREADS {
+        begun.1.recv().unwrap();
+    }
+    agreement.stop();
+    assert_eq!(ended.1.try_recv(), Err(mpsc::TryRecvError::Empty));
 }
 
 /// The chain is an old copy, and the directory of the agreement is newer.
