@@ -93,6 +93,8 @@ pub(super) struct Member {
     pub(super) certificates: BTreeMap<Height, CommitCertificate<Ctx>>,
     pub(super) rng: ChaCha8Rng,
     pub(super) starts: u64,
+    /// Whether the latest restart, of a faulty member, was without the log.
+    pub(super) has_forgotten: bool,
     pub(super) skew: i64,
     /// The highest height of which an entry has arrived.
     pub(super) seen: Option<Height>,
@@ -121,6 +123,7 @@ impl Member {
             certificates: BTreeMap::new(),
             rng: ChaCha8Rng::seed_from_u64(seed << 32 | u64::try_from(index).unwrap() << 24),
             starts: 0,
+            has_forgotten: false,
             skew: 0,
             seen: None,
             absent: vec![false; network.members().len()],
@@ -250,6 +253,7 @@ impl Member {
                 Err(_) if lies => {
                     self.crash(0, [0; 2]);
                     self.log_height = None;
+                    self.has_forgotten = true;
                     return self.restart(lies);
                 }
                 Err(error) => panic!("member {}: {error}", self.index),

@@ -181,8 +181,11 @@ fn a_faulty_member_forgets_its_votes() {
         let place = (faulty, kind, height.get(), Round::ZERO);
         world.watch.votes.get(&place).map(|vote| vote.value)
     };
-    // The certificate of another member can have a false precommit of this member, which logs it before its true one.
+    // A certificate from another member can contain a false precommit of the faulty member. The faulty member logs this
+    // precommit before its own.
+    let end = world.time + 300_000;
     let height = loop {
+        assert!(world.time < end, "no height has a prevote and no precommit of the faulty member");
         let height = world.members[faulty].height().unwrap();
         if vote_of(&world, VoteType::Prevote, height).is_some() {
             break height;
@@ -196,9 +199,10 @@ fn a_faulty_member_forgets_its_votes() {
     let vote = ready(world.members[faulty].signer.sign_vote(vote)).unwrap();
     world.members[faulty].append(Input::Vote(vote));
     while vote_of(&world, VoteType::Precommit, height).is_none() {
+        assert!(world.time < end, "the faulty member sends no precommit");
         world.step();
     }
-    // Without its log and without the proposal, the member votes for nil after a time.
+    // Without its log and without the proposal, the member votes for nil after the timeout of the proposal.
     world.crash(faulty);
     world.divide([faulty], world.time + 60_000);
     let end = world.time + 30_000;
@@ -206,7 +210,7 @@ fn a_faulty_member_forgets_its_votes() {
         world.step();
     }
     assert_eq!(vote_of(&world, VoteType::Prevote, height), Some(NilOrVal::Nil));
-    assert_seen(&world.counts(), &["a faulty member that forgets its votes"]);
+    assert!(world.seen.contains_key("a faulty member that forgets its votes"));
     world.run(world.blocks() + 2);
 }
 

@@ -15,7 +15,8 @@ use crate::{
 
 /// What the members have sent and decided.
 pub(super) struct Watch {
-    /// The votes and proposals that the engine of each member has sent, without the false ones of a faulty member.
+    /// The votes and proposals that the engine of each member has sent, without the false ones of a faulty member. The
+    /// maps do not have those that a member has lost with its chain, or a faulty member with its log.
     pub(super) votes: BTreeMap<(usize, VoteType, u64, Round), EngineVote>,
     pub(super) proposals: BTreeMap<(usize, u64, Round), ValueId>,
     /// The points that each correct member has shown in a session, and its response to each point.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem,
     sync::Arc,
 };
 
@@ -282,10 +283,8 @@ impl World {
                 && (*until <= self.time || self.is_quiet)
             {
                 self.note_absent(member);
-                let starts = self.members[member].starts;
                 let effects = self.members[member].restart(self.liars.contains(&member));
-                // The member could not replay its log, so it has started again without its votes.
-                if self.members[member].starts > starts + 1 {
+                if mem::take(&mut self.members[member].has_forgotten) {
                     self.see("a faulty member that forgets its votes");
                     self.watch.forget_votes(member);
                 }
@@ -462,7 +461,7 @@ impl World {
                 self.schedule(500, Event::Sync);
                 for member in 0..self.members.len() {
                     let height = self.members[member].height();
-                    if height == std::mem::replace(&mut self.behind[member], height) {
+                    if height == mem::replace(&mut self.behind[member], height) {
                         self.catch_up(member);
                     }
                 }
