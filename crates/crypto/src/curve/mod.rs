@@ -5,7 +5,7 @@
 
 #[cfg(feature = "native")]
 mod native;
-#[cfg(all(feature = "portable", any(test, not(feature = "native"))))]
+#[cfg(any(test, all(feature = "portable", not(feature = "native"))))]
 mod portable;
 
 #[cfg(feature = "native")]
@@ -114,8 +114,7 @@ mod tests {
 }
 
 /// Compares both implementations.
-#[cfg(test)]
-#[cfg(all(feature = "native", feature = "portable"))]
+#[cfg(all(test, feature = "native"))]
 mod comparison {
     use proptest::prelude::*;
     use silica_protocol::PublicKey;
