@@ -86,8 +86,8 @@ pub fn binary() -> &'static Path {
 
 fn build() -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // The features of `cargo test --workspace`, which has compiled all dependencies with them. They include the
-    // consensus engine. Without a test among the targets, cargo would leave out the features of dev-dependencies.
+    // The build has the features of `cargo test --workspace`, so its dependencies are compiled already. The features
+    // include the consensus engine. A test among the targets enables the features of dev-dependencies.
     cargo.args(["build", "--workspace", "--bin", "silica", "--test", "structure"]);
     cargo.args(["--message-format", "json-render-diagnostics"]);
     if !cfg!(debug_assertions) {
@@ -113,7 +113,7 @@ fn build() -> PathBuf {
     let executable = messages
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        // Cargo also builds the other binaries of the crate with the test.
+        // With the test, cargo also builds the program `reliability`.
         .filter(|message| {
             let is = |pointer, expected| message.pointer(pointer).is_some_and(|value| value == expected);
             is("/target/kind/0", "bin") && is("/target/name", "silica")
