@@ -114,7 +114,8 @@ mod tests {
 }
 
 /// Compares both implementations.
-#[cfg(all(test, feature = "native"))]
+#[cfg(test)]
+#[cfg(feature = "native")]
 mod comparison {
     use proptest::prelude::*;
     use silica_protocol::PublicKey;
