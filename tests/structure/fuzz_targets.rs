@@ -1,12 +1,15 @@
-//! The nightly workflow runs each fuzz target.
+//! The nightly workflow runs each fuzz target. A build of the fuzz targets uses the compiled crates of the workspace.
 
 use std::fs;
 
 use crate::source::workspace;
 
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace().join(path)).unwrap()
+}
+
 #[test]
 fn workflow_runs_each_fuzz_target() {
-    let read = |path: &str| fs::read_to_string(workspace().join(path)).unwrap();
     let manifest = read("fuzz/Cargo.toml");
     let paths = manifest.lines().filter_map(|line| line.strip_prefix("path = \"fuzz_targets/"));
     let targets: Vec<_> = paths.map(|path| path.trim_end_matches(".rs\"")).collect();
@@ -15,4 +18,20 @@ fn workflow_runs_each_fuzz_target() {
     let listed: Vec<_> = list.map_while(|line| line.strip_prefix("          - ")).collect();
     assert!(targets.len() >= 13, "{targets:?}");
     assert_eq!(listed, targets);
+}
+
+/// Cargo uses a compiled crate again only if its profile is the same.
+#[test]
+fn profile_of_the_fuzz_targets_is_the_profile_of_the_workspace() {
+    let profile = |path: &str| -> Vec<String> {
+        let manifest = read(path);
+        let lines = manifest.lines().skip_while(|line| *line != "[profile.dev.package]").skip(1);
+        lines.take_while(|line| !line.is_empty()).map(ToOwned::to_owned).collect()
+    };
+    let lock = read("fuzz/Cargo.lock");
+    let mut expected = profile("Cargo.toml");
+    expected
+        .retain(|line| line.split_once('.').is_some_and(|(name, _)| lock.contains(&format!("name = \"{name}\"\n"))));
+    assert!(expected.len() > 20, "{expected:?}");
+    assert_eq!(profile("fuzz/Cargo.toml"), expected);
 }
