@@ -14,6 +14,7 @@ mod validators;
 
 use std::{
     collections::BTreeMap,
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
@@ -37,6 +38,8 @@ const MEMBERS: usize = 4;
 const EPOCH: u64 = 20;
 /// Time after which all messages from before a partition have their effect.
 const SETTLE: Duration = Duration::from_secs(2);
+/// A slow member runs for a twentieth of the time: it runs for the first duration, and then stops for the second one.
+const SLOW: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(95)];
 
 /// Runs the trials of a seed with relays between the members.
 ///
@@ -166,11 +169,27 @@ fn disturb(validators: &mut Validators<'_>, trial: &Trial, state: State) -> Dura
             thread::sleep(away);
             disk.free();
         }
-        Kind::Slow => {
+        Kind::Frozen => {
             validators.node(member).signal("STOP");
             validators.wait_for_blocks(&others, 2);
             thread::sleep(away);
             validators.node(member).signal("CONT");
+        }
+        Kind::Slow => {
+            let (node, [runs, stops]) = (validators.node(member), SLOW);
+            thread::scope(|scope| {
+                // The drop of the sender is the end of the fault, also if a check fails.
+                let (_sender, end) = mpsc::channel::<()>();
+                scope.spawn(move || {
+                    while end.recv_timeout(runs) == Err(RecvTimeoutError::Timeout) {
+                        node.signal("STOP");
+                        thread::sleep(stops);
+                        node.signal("CONT");
+                    }
+                });
+                validators.wait_for_blocks(&others, 5);
+                thread::sleep(away);
+            });
         }
         Kind::Rolling => {
             for restarted in 0..MEMBERS {

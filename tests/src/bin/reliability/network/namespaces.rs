@@ -31,7 +31,7 @@ pub(super) const MIX: Mix = Mix {
         Kind::KillAll,
         Kind::Halves,
         Kind::Alone,
-        Kind::Slow,
+        Kind::Frozen,
         Kind::Rolling,
         Kind::PowerLoss,
         Kind::Narrow,

@@ -32,6 +32,8 @@ pub(super) enum Kind {
     /// The disk of the last member is full.
     FullDisk,
     /// The process of one member is stopped with SIGSTOP, and later continued with SIGCONT.
+    Frozen,
+    /// The process of one member runs for a twentieth of the time.
     Slow,
     /// SIGTERM and a start of each member, one after another.
     Rolling,
@@ -50,6 +52,7 @@ impl Kind {
             Self::Halves => "partition 2/2",
             Self::Alone => "partition 1/3",
             Self::FullDisk => "full disk",
+            Self::Frozen => "frozen member",
             Self::Slow => "slow member",
             Self::Rolling => "rolling restart",
             Self::PowerLoss => "power loss",
@@ -92,6 +95,7 @@ impl Trial {
             Kind::Kill
             | Kind::KillAll
             | Kind::FullDisk
+            | Kind::Frozen
             | Kind::Slow
             | Kind::Rolling
             | Kind::PowerLoss
@@ -121,6 +125,7 @@ pub(super) fn plan(trials: u64, seed: u64, mix: &Mix) -> Vec<Trial> {
                 Kind::KillAll
                 | Kind::Halves
                 | Kind::Alone
+                | Kind::Frozen
                 | Kind::Slow
                 | Kind::Rolling
                 | Kind::PowerLoss
@@ -171,9 +176,10 @@ mod tests {
 
     #[test]
     fn plan_has_all_kinds() {
-        for (mix, cycle, counts) in
-            [(&relay::MIX, 27, vec![100, 10, 5, 5, 5, 5, 5]), (&namespaces::MIX, 16, vec![20, 5, 15, 15, 5, 5, 10, 5])]
-        {
+        for (mix, cycle, counts) in [
+            (&relay::MIX, 28, vec![100, 10, 5, 5, 5, 5, 5, 5]),
+            (&namespaces::MIX, 16, vec![20, 5, 15, 15, 5, 5, 10, 5]),
+        ] {
             let kinds = |trials: &[Trial]| {
                 let mut kinds: Vec<Kind> = trials.iter().map(|trial| trial.kind).collect();
                 kinds.sort();

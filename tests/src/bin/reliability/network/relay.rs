@@ -20,9 +20,18 @@ use super::{
 /// Time between two checks whether a delay is over.
 const RHYTHM: Duration = Duration::from_millis(20);
 
-/// The kinds of trials, of which 27 trials have 20 that kill one member and 2 that kill all.
+/// The kinds of trials, of which 28 trials have 20 that kill one member and 2 that kill all.
 pub(super) const MIX: Mix = Mix {
-    once: &[Kind::Kill, Kind::KillAll, Kind::Halves, Kind::Alone, Kind::FullDisk, Kind::Slow, Kind::Rolling],
+    once: &[
+        Kind::Kill,
+        Kind::KillAll,
+        Kind::Halves,
+        Kind::Alone,
+        Kind::FullDisk,
+        Kind::Frozen,
+        Kind::Slow,
+        Kind::Rolling,
+    ],
     more: &[(Kind::KillAll, 1), (Kind::Kill, 19)],
     longest_cut: Duration::from_secs(5),
 };
