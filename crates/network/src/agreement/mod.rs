@@ -247,19 +247,20 @@ impl Agreement {
     }
 }
 
-/// Stops the consensus actor after its current message. The end of the runtime during a message would interrupt the write
-/// of a vote to the engine's log. The engine would log an error.
+/// Stops the consensus actor after its current message. If the runtime ended during a message, the request to write a
+/// vote to the engine's log would get no reply, and the engine would log an error.
 fn end(consensus: &ActorCell) {
     // The engine logs the end of a linked actor as a failure.
     if let Some(node) = consensus.try_get_supervisor() {
         consensus.unlink(node);
     }
     consensus.stop(None);
-    // The runtime cannot measure this time: a timer of the runtime does not fire while its threads are blocked.
+    // The runtime cannot measure this time: a timer of the runtime does not fire while its threads are blocked. After a
+    // failure of its log, the actor never ends.
     let begun = Instant::now();
     while consensus.get_status() != ActorStatus::Stopped {
         if begun.elapsed() > ENGINE_STOP {
-            tracing::debug!("the consensus engine still handles a message; the stop continues");
+            tracing::debug!("the consensus engine did not end in time; the stop continues");
             return;
         }
         thread::sleep(Duration::from_millis(1));

@@ -92,12 +92,12 @@ fn the_end_of_the_engine_stops_the_votes() {
 }
 
 #[test]
-fn a_stop_ends_the_engine_between_two_messages() {
+fn a_stop_waits_for_the_end_of_the_engine() {
     let directory = tempfile::tempdir().unwrap();
     let agreement = start(settings(directory.path())).unwrap();
     let consensus = agreement.shared.links.get().unwrap().consensus.get_cell();
     agreement.stop();
-    // An actor whose task ends with the runtime keeps the status `Running`.
+    // An actor whose task ends with the runtime does not get this status.
     assert_eq!(consensus.get_status(), ActorStatus::Stopped);
 }
 
