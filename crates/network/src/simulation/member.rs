@@ -93,7 +93,7 @@ pub(super) struct Member {
     pub(super) certificates: BTreeMap<Height, CommitCertificate<Ctx>>,
     pub(super) rng: ChaCha8Rng,
     pub(super) starts: u64,
-    /// Whether the latest restart, of a faulty member, was without the log.
+    /// A restart sets this flag if a faulty member starts without its log. The world clears the flag.
     pub(super) has_forgotten: bool,
     pub(super) skew: i64,
     /// The highest height of which an entry has arrived.

@@ -15,8 +15,9 @@ use crate::{
 
 /// What the members have sent and decided.
 pub(super) struct Watch {
-    /// The votes and proposals that the engine of each member has sent, without the false ones of a faulty member. The
-    /// maps do not have those that a member has lost with its chain, or a faulty member with its log.
+    /// The votes and proposals that the engine of each member has sent, without the false ones of a faulty member.
+    /// After a loss of its chain, a member has no votes for the first block in these maps. After a loss of its log, a
+    /// faulty member has no votes in them.
     pub(super) votes: BTreeMap<(usize, VoteType, u64, Round), EngineVote>,
     pub(super) proposals: BTreeMap<(usize, u64, Round), ValueId>,
     /// The points that each correct member has shown in a session, and its response to each point.
