@@ -25,13 +25,14 @@ fn workflow_runs_each_fuzz_target() {
 fn profile_of_the_fuzz_targets_is_the_profile_of_the_workspace() {
     let profile = |path: &str| -> Vec<String> {
         let manifest = read(path);
-        let lines = manifest.lines().skip_while(|line| *line != "[profile.dev.package]").skip(1);
-        lines.take_while(|line| !line.is_empty()).map(ToOwned::to_owned).collect()
+        let lines = manifest.lines().skip_while(|line| *line != "[profile.dev]");
+        lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(ToOwned::to_owned).collect()
     };
     let lock = read("fuzz/Cargo.lock");
+    let is_used = |name: &str| lock.contains(&format!("name = \"{name}\"\n"));
     let mut expected = profile("Cargo.toml");
-    expected
-        .retain(|line| line.split_once('.').is_some_and(|(name, _)| lock.contains(&format!("name = \"{name}\"\n"))));
+    // Cargo warns of the profile of a crate that the fuzz targets do not have.
+    expected.retain(|line| line.split_once(".opt-level").is_none_or(|(name, _)| is_used(name)));
     assert!(expected.len() > 20, "{expected:?}");
     assert_eq!(profile("fuzz/Cargo.toml"), expected);
 }
