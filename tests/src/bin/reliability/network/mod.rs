@@ -38,7 +38,7 @@ const MEMBERS: usize = 4;
 const EPOCH: u64 = 20;
 /// Time after which all messages from before a partition have their effect.
 const SETTLE: Duration = Duration::from_secs(2);
-/// A slow member runs for a twentieth of the time: it runs for the first duration, and then stops for the second one.
+/// Time for which a slow member runs, and then time for which it stops. The command `kill` prolongs both times.
 const SLOW: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(95)];
 
 /// Runs the trials of a seed with relays between the members.

@@ -33,7 +33,7 @@ pub(super) enum Kind {
     FullDisk,
     /// The process of one member is stopped with SIGSTOP, and later continued with SIGCONT.
     Frozen,
-    /// The process of one member runs for a twentieth of the time.
+    /// The process of one member stops and continues alternately. It is stopped for most of the time.
     Slow,
     /// SIGTERM and a start of each member, one after another.
     Rolling,
