@@ -64,7 +64,12 @@ use crate::{
 const COMMIT_POINT: &[u8] = &[0x01];
 
 /// The nonce of one signer in one round. It is used for one challenge, and is erased on drop.
-pub struct CommitSecret(Scalar);
+pub struct CommitSecret {
+    nonce: Scalar,
+    /// A signer sends the hash of the point first, and the point later. The multiplication for the point is slow, so it
+    /// is done once.
+    point: CommitPoint,
+}
 
 impl CommitSecret {
     /// Creates a random nonce.
@@ -72,7 +77,7 @@ impl CommitSecret {
     /// A nonce that depends only on the message would repeat if the leader starts again with other signers. The second
     /// challenge would differ from the first, and two responses with the same nonce reveal the key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
-        Self(random_scalar(rng))
+        Self::new(random_scalar(rng))
     }
 
     /// Creates a nonce from random bytes, the key of the signer, and the context of the signature.
@@ -80,12 +85,17 @@ impl CommitSecret {
     /// The context names the message, the attempt and the round of the signature, and is used once. If the random
     /// number generator is broken, the nonces of different contexts still differ, and stay secret.
     pub fn hedged(key: &SecretKey, context: &[u8], rng: &mut impl CryptoRng) -> Self {
-        Self(Nonces::commit(key, context, rng).next_nonce())
+        Self::new(Nonces::commit(key, context, rng).next_nonce())
+    }
+
+    fn new(nonce: Scalar) -> Self {
+        let point = CommitPoint(nonce.base_point());
+        Self { nonce, point }
     }
 
     /// Returns the point that the signer commits to.
-    pub fn point(&self) -> CommitPoint {
-        CommitPoint(self.0.base_point())
+    pub const fn point(&self) -> CommitPoint {
+        self.point
     }
 
     /// Computes the response to a challenge, and consumes the nonce.
@@ -94,7 +104,7 @@ impl CommitSecret {
     ///
     /// [`RoundValueError::Response`] if the response would be 0. The committee then needs a new round.
     pub fn respond(self, challenge: &Challenge, key: &SecretKey) -> Result<Response, RoundValueError> {
-        respond(&self.0, &challenge.0, key.scalar()).map(Response).ok_or(RoundValueError::Response)
+        respond(&self.nonce, &challenge.0, key.scalar()).map(Response).ok_or(RoundValueError::Response)
     }
 }
 
@@ -400,7 +410,7 @@ mod tests {
             let mut responses = Vec::new();
             for (part, point) in parts.iter().zip(&points) {
                 let signer = key_pair(&part["private_key"]);
-                let secret = CommitSecret(scalar(&part["commit_secret"]));
+                let secret = CommitSecret::new(scalar(&part["commit_secret"]));
                 assert_eq!(secret.point(), *point, "{name}");
                 assert_eq!(point.hash(), CommitHash::new(array(&part["commit_point_hash"])), "{name}");
                 let response = secret.respond(&challenge, signer.secret()).unwrap();
@@ -460,7 +470,7 @@ mod tests {
     fn a_response_of_zero_is_not_given() {
         let signer = &signers(1)[0];
         let challenge = Challenge::from_bytes([5; 32]).unwrap();
-        let secret = CommitSecret(challenge.0.times(signer.secret().scalar()));
+        let secret = CommitSecret::new(challenge.0.times(signer.secret().scalar()));
         assert_eq!(secret.respond(&challenge, signer.secret()), Err(RoundValueError::Response));
     }
 
