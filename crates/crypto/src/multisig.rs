@@ -66,8 +66,7 @@ const COMMIT_POINT: &[u8] = &[0x01];
 /// The nonce of one signer in one round. It is used for one challenge, and is erased on drop.
 pub struct CommitSecret {
     nonce: Scalar,
-    /// A signer sends the hash of the point first, and the point later. The multiplication for the point is slow, so it
-    /// is done once.
+    /// A signer sends the hash of the point first, and the point later. The field saves a second slow multiplication.
     point: CommitPoint,
 }
 
@@ -94,7 +93,7 @@ impl CommitSecret {
     }
 
     /// Returns the point that the signer commits to.
-    pub const fn point(&self) -> CommitPoint {
+    pub fn point(&self) -> CommitPoint {
         self.point
     }
 

@@ -11,7 +11,7 @@ const ABSENT: Duration = Duration::from_millis(20);
 /// Time after which the engine sends its votes of round 0 again. A later round has more time, like a proposal.
 const REBROADCAST: Duration = Duration::from_secs(1);
 
-/// Number of decisions that a member can announce late without being behind.
+/// Number of missing decisions from which on a member is behind.
 const LATE: u64 = 4;
 
 /// Time for members that are later than a quorum with the first message of a co-signature session.
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn member_is_behind_from_the_fifth_missing_decision_on() {
+    fn member_is_behind_from_the_fourth_missing_decision_on() {
         let is_behind = |tip| is_behind(tip, Height::new(10).unwrap());
         assert_eq!([0, 5, 6, 9, 10, u64::MAX].map(is_behind), [true, true, false, false, false, false]);
     }
